@@ -59,7 +59,7 @@ func (c *counted) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, resul
 // talker is an agent in process that says something at an even pace, with the time
 // at which it said it.
 type talker struct {
-	// start is closed when everybody listens.
+	// start is closed when everyone listens.
 	start <-chan struct{}
 }
 

@@ -26,7 +26,7 @@ const (
 	// anchorOne also compares the bearer token, checks the JSON, makes an id and
 	// inserts one row, durable before the answer.
 	anchorOne anchorKind = "G"
-	// anchorTwo inserts into a second table too.
+	// anchorTwo also inserts into a second table.
 	anchorTwo anchorKind = "G2"
 )
 
@@ -37,7 +37,7 @@ const anchorPath = "/in/"
 type anchorOrder struct {
 	Kind   anchorKind `json:"kind"`
 	Listen string     `json:"listen"`
-	// Engine, Driver and DSN tell the database; none for the null handler.
+	// Engine, Driver and DSN name the database; none for the null handler.
 	Engine string `json:"engine"`
 	Driver string `json:"driver"`
 	DSN    string `json:"dsn"`
@@ -127,8 +127,8 @@ func anchorChild(ctx context.Context, in io.Reader, _ io.Writer) (err error) {
 	return nil
 }
 
-// anchorServer is the handler of the anchors: what every durable ingress has to do
-// at the least, and nothing else.
+// anchorServer is the handler of the anchors: the least that every durable ingress must do,
+// and nothing else.
 type anchorServer struct {
 	kind  anchorKind
 	token [sha256.Size]byte

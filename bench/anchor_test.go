@@ -83,7 +83,7 @@ func TestB1AnchorRefuses(t *testing.T) {
 	equal(t, "rows", n, 1)
 }
 
-// slowTable takes batches one by one, when it is told to.
+// slowTable takes batches one by one, on demand.
 type slowTable struct {
 	next    chan error
 	mu      sync.Mutex

@@ -22,7 +22,7 @@ type anchorTable interface {
 	close(ctx context.Context) error
 }
 
-// anchorLog is a group commit: one goroutine writes whatever waits, in one
+// anchorLog is a group commit: one goroutine writes everything that waits, in one
 // transaction, while the next gather.
 type anchorLog struct {
 	table anchorTable

@@ -38,7 +38,7 @@ func openAnchorTable(ctx context.Context, order anchorOrder) (anchorTable, error
 	return newLiteAnchor(ctx, db, order.Kind == anchorTwo)
 }
 
-// anchorSchemas make the tables: a time-ordered key, and a unique index that tells
+// anchorSchemas make the tables: a time-ordered key, and a unique index that finds
 // deliveries sent again.
 func anchorSchemas() map[string][]string {
 	return map[string][]string{

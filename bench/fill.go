@@ -131,7 +131,7 @@ func secondaryIndexes(ctx context.Context, db *sql.DB, query string) (found []in
 // fillDialect is what differs between the engines.
 type fillDialect struct {
 	before, after []string
-	// indexes lists those of the filled tables that are no part of a constraint.
+	// indexes lists those of the filled tables that are not part of a constraint.
 	indexes string
 	// hex12 writes a number as 12 hexadecimal digits.
 	hex12 string
@@ -143,7 +143,7 @@ type fillDialect struct {
 	factory string
 }
 
-// fillFactory is the name of a factory that is not there.
+// fillFactory is the name of a factory that does not exist.
 const fillFactory = "'factory' || CAST(works / 5 AS TEXT)"
 
 const filledTables = "('runs', 'run_bodies', 'run_tags', 'executions', 'events', 'run_search', 'run_list')"

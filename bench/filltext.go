@@ -3,8 +3,8 @@ package main
 import "fmt"
 
 // statements are the insertions for one stretch of runs. Each value of a filter
-// has at least one run in a hundred, so that a page of a list is full on the small
-// database too: else the two would not do the same work.
+// has at least one run in a hundred, so that a page of a list is also full on the small
+// database: otherwise the two would not do the same work.
 func (d fillDialect) statements() []string {
 	n, parents := d.numbered(), d
 	parents.began, parents.every = fillBegan, fillEvery // the first of all
@@ -19,7 +19,7 @@ func (d fillDialect) statements() []string {
 	}
 }
 
-// Queued runs are addressed to a worker that is not there, and wait long enough for
+// Queued runs are addressed to a worker that does not exist, and wait long enough for
 // a server on this database to leave them alone.
 const fillRuns = `INSERT INTO runs (id, title, state, status_message, error_code, retryable, source, creator_uid, name, model_id, environment_id,
 	skill_spec, schedule_id, factory_uid, worker_host, parent_run_id, root_run_id, depth, conversation_id, session_id, created_at, updated_at,

@@ -47,7 +47,7 @@ func benchFollowers(ctx context.Context, s *session) error {
 type followRound struct {
 	Followers int         `json:"followers"`
 	Found     followFound `json:"found"`
-	// Alone is the server's memory before anybody followed, Quiet that with all
+	// Alone is the server's memory before anyone followed, Quiet that with all
 	// followers connected, Busy the most it held while events flowed.
 	Alone int64 `json:"alone_bytes"`
 	Quiet int64 `json:"quiet_bytes"`
@@ -141,8 +141,8 @@ func watchMemory(ctx context.Context, pid int) (most int64) {
 	return most
 }
 
-// followRows writes what was found. A follower's memory is what the server holds
-// more, while events flow, than with one follower.
+// followRows writes what was found. A follower's memory is how much more the server holds,
+// while events flow, than with one follower.
 func (s *session) followRows(engine string, rounds []followRound) {
 	first, last := rounds[0], rounds[len(rounds)-1]
 	s.report.anchor("B8", "delay with 1 follower (p50), "+engine, inMillis(first.Found.P50), inMillis(last.Found.P50))

@@ -34,7 +34,7 @@ type followFound struct {
 	Took time.Duration `json:"took_ns"`
 }
 
-// describe says what became of all the events.
+// describe says how many of the events arrived.
 func (f followFound) describe(followers int) string {
 	sent := f.Events * followers
 	return fmt.Sprintf("%s of %s events lost; %s arrived", thousands(int64(f.Lost)), thousands(int64(sent)),
@@ -131,7 +131,7 @@ func (f *follower) line(line []byte, now func() time.Time) {
 		return
 	}
 	said, err := strconv.ParseInt(string(digits), 10, 64)
-	if err != nil { // somebody else's text
+	if err != nil { // another writer's text
 		return
 	}
 	f.ended = now()

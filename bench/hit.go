@@ -18,7 +18,7 @@ import (
 type hitOrder struct {
 	Address     string `json:"address"`
 	Connections int    `json:"connections"`
-	// Duration is how long requests are sent; what is under way then is still
+	// Duration is how long requests are sent; requests that are then under way are still
 	// awaited. Answers that come within Warm do not count.
 	Duration time.Duration `json:"duration"`
 	Warm     time.Duration `json:"warm"`

@@ -12,7 +12,7 @@ import (
 )
 
 // gunner is one connection of the load generator: it sends prepared bytes and reads
-// no more of an answer than it has to, so that the generator takes little from the
+// no more of an answer than it must, so that the generator takes little from the
 // machine that it shares with the server.
 type gunner struct {
 	conn     net.Conn
@@ -67,7 +67,7 @@ func (g *gunner) run(shots *magazine, next *atomic.Int64, began time.Time, order
 	}
 }
 
-// readAnswer reads one answer, whose length has to be given, and returns its status.
+// readAnswer reads one answer, whose length must be given, and returns its status.
 func readAnswer(r *bufio.Reader) (status int, err error) {
 	line, err := r.ReadSlice('\n')
 	if err != nil {

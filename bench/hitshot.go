@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/signature"
 )
 
-// bodyID is what stands for the delivery's id in a body; its length is that of ids.
+// bodyID is replaced by the delivery's id in a body; its length is that of ids.
 const bodyID = "00000000000000000000000000000000"
 
 // magazine holds requests as bytes: all that is the same is made once.
@@ -24,7 +24,7 @@ type magazine struct {
 	// signed are the further header lines of each request, for targets that sign.
 	signed [][]byte
 	body   []byte
-	// idAt is where the id stands in the body; -1 where it does not.
+	// idAt is the place of the id in the body; -1 where there is none.
 	idAt int
 }
 
@@ -48,8 +48,8 @@ func newMagazine(order hitOrder) (*magazine, error) {
 	return m, m.sign(order)
 }
 
-// sign makes the signatures of all requests before the clock starts: the generator
-// would else take as much of the machine as what is measured.
+// sign makes the signatures of all requests before the clock starts: otherwise the generator
+// would take as much of the machine as what is measured.
 func (m *magazine) sign(order hitOrder) error {
 	if order.Targets[0].Scheme == "" {
 		return nil
@@ -105,7 +105,7 @@ func (m *magazine) id(n int64) (id [len(bodyID)]byte) {
 	return id
 }
 
-// mix turns numbers that follow each other into ones that do not; no two become
+// mix turns consecutive numbers into scattered ones; no two become
 // the same.
 func mix(x uint64) uint64 {
 	x ^= x >> 30

@@ -29,7 +29,7 @@ const (
 )
 
 // benchHostile is B17: the most expensive requests that there are, on a database that
-// somebody filled with malice.
+// someone filled with malice.
 func benchHostile(ctx context.Context, s *session) error {
 	for _, engine := range s.opts.engines {
 		if engine == postgres && s.admin == "" {
@@ -86,8 +86,8 @@ type hostileCost struct {
 	Memory int64 `json:"memory_bytes"`
 }
 
-// hostileCost asks once. The server is a new one each time: what it held for the request
-// before would hide what it needs for this one.
+// hostileCost asks once. The server is new each time: what it held for the previous request
+// would hide what it needs for this one.
 func (s *session) hostileCost(ctx context.Context, engine string, made *hooked, cookie, path string) (cost hostileCost, err error) {
 	srv, err := s.startHooked(ctx, made, "hostile-"+engine+fileName(path))
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *session) hostileTogether(ctx context.Context, engine string, made *hook
 	for i := range hostileReaders {
 		readers.Go(func() {
 			for n := i; reading.Err() == nil; n++ {
-				_, _, _ = hostileGet(reading, srv, keys[i/hostilePerKey], cookie, costs[n%len(costs)].Path) // a refusal is an answer too
+				_, _, _ = hostileGet(reading, srv, keys[i/hostilePerKey], cookie, costs[n%len(costs)].Path) // a refusal is also an answer
 			}
 		})
 	}

@@ -24,7 +24,7 @@ type ingressCase struct {
 	id, what string
 	anchor   anchorKind
 	filter   string
-	// bar is the least ratio to the anchor's rate, slower the most to its p99; 0 for
+	// bar is the lowest ratio to the anchor's rate, slower the highest to its p99; 0 for
 	// none.
 	bar, slower float64
 	// runs says that every delivery starts one.

@@ -10,7 +10,7 @@ type listQuery struct {
 	filter lineshaft.RunFilter
 }
 
-// singleFilters has every filter of R-4 by itself, on a database of fillDatabase
+// singleFilters has every filter of R-4 alone, on a database of fillDatabase
 // with that many runs. The filter by place of execution is left out: here it
 // either selects everything or nothing, without looking.
 func singleFilters(runs int) []listQuery {

@@ -142,8 +142,8 @@ type listMeter struct {
 	calls      int
 }
 
-// judged measures a list, and one that misses its bar again with more calls: the
-// 99th percentile of a few hundred calls is often somebody else's doing.
+// judged measures a list, and measures it again with more calls if it misses its bar: the
+// 99th percentile of a few hundred calls is often the doing of other processes.
 func (m *listMeter) judged(ctx context.Context, c listCase) (listFound, error) {
 	found, err := m.measure(ctx, c, m.calls)
 	if err != nil || found.Ratio <= listBar {
@@ -184,7 +184,7 @@ func (m *listMeter) pair(ctx context.Context, c listCase, found *listFound) (sma
 	return small, big, err
 }
 
-// page reads one page: the first, or the one that follows the run in the middle.
+// page reads one page: the first, or the page after the run in the middle.
 func (l *listSide) page(ctx context.Context, c listCase) (took time.Duration, rows int, err error) {
 	scan := store.RunScan{Filter: l.queries[c.number].filter, Sort: c.sort, Limit: listPage}
 	if c.deep {

@@ -69,7 +69,7 @@ func TestB7Cases(t *testing.T) {
 }
 
 // TestB7PagesAreFull makes sure that lists of the small database have something to
-// give: an empty page is no measurement.
+// give: an empty page is not a measurement.
 func TestB7PagesAreFull(t *testing.T) {
 	t.Parallel()
 	s := testSession(t, 0.001)

@@ -86,7 +86,7 @@ func (s *session) describeEngines(ctx context.Context) {
 	s.report.Settings["postgresql.shared_buffers"] = ask("pgx", s.admin, "SHOW shared_buffers")
 }
 
-// versionOf is what a program says of itself, or that it is not there.
+// versionOf is what a program says of itself, or that it is missing.
 func versionOf(ctx context.Context, dir, name string, args ...string) string {
 	text, err := output(ctx, dir, name, args...)
 	if err != nil {

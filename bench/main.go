@@ -1,6 +1,6 @@
 // Command bench measures Lineshaft against anchors that are measured in the same
 // run on the same machine, prints one table and writes all figures as JSON.
-// docs/benchmarks.md says what each figure means. It is no test: it decides
+// docs/benchmarks.md says what each figure means. It is not a test: it decides
 // nothing, and nothing but `make bench` calls it.
 package main
 

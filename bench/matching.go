@@ -32,8 +32,8 @@ func matchingFilter(i int) string {
 	return fmt.Sprintf(`{"action":["opened","synchronize"],"repository":{"full_name":["acme/orchard-%d"]},"pull_request":{"draft":[false],"labels":{"name":["area/%d"]}}}`, i, i%50)
 }
 
-// similarFilter cannot be told from the others by the repository: all of them have
-// to be looked at, and some match.
+// similarFilter cannot be told apart from the others by the repository: all of them
+// must be evaluated, and some match.
 func similarFilter(i int) string {
 	return fmt.Sprintf(`{"action":["opened"],"pull_request":{"base":{"ref":["main"]},"user":{"login":{"not_in":["robot-%d"]}},"labels":{"name":["area/%d"]}}}`, i, i%16)
 }
@@ -123,7 +123,7 @@ func timed(calls int, call func() error) (time.Duration, error) {
 }
 
 // matchingRow writes what was found. The middle counts: there is no I/O, so all
-// that differs from round to round is somebody else's.
+// that differs from round to round comes from other processes.
 func (s *session) matchingRow(name string, size matchingSize, found matchingFound) {
 	measured, anchor := percentile(found.Match, 50), percentile(found.Anchor, 50)
 	line := row{

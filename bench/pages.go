@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// pageBar is within what a page has to be there, to its last byte.
+	// pageBar is the time within which a page must arrive, to its last byte.
 	pageBar = 50 * time.Millisecond
 	// pageCalls is how often each page is asked for, alone and by pageCallers at once.
 	pageCalls   = 300

@@ -21,7 +21,7 @@ const (
 	pastRows = 200
 )
 
-// past makes deliveries that came before. Their ids are in the order of time, their
+// past makes earlier deliveries. Their ids are in the order of time, their
 // identities in none: an index over these is as full and as scattered as in life.
 type past struct{ prefix string }
 

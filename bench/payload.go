@@ -11,7 +11,7 @@ const (
 	largeBody = 27_000
 )
 
-// issueBody is a delivery of about 2 KB: somebody opened an issue.
+// issueBody is a delivery of about 2 KB: someone opened an issue.
 func issueBody() []byte {
 	body := map[string]any{
 		"action": "opened",
@@ -26,9 +26,9 @@ func issueBody() []byte {
 	return padded(body, body, "text", smallBody)
 }
 
-// pullBody is a delivery of about 27 KB, of the shape that GitHub's are of when a
-// pull request is opened: mostly addresses, and users and repositories again and
-// again. The id is where Stripe has it; others ignore it.
+// pullBody is a delivery of about 27 KB, in the shape of GitHub's when a
+// pull request is opened: mostly addresses, and users and repositories repeated
+// many times. The id is where Stripe has it; others ignore it.
 func pullBody() []byte {
 	reviewers := []any{}
 	for _, name := range []string{"alder", "birch", "cedar", "elm", "hazel", "larch"} {

@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/client"
 )
 
-// The bars of B14: what a start on a prepared environment may take longer than one without
+// The bars of B14: how much longer a start on a prepared environment may take than one without
 // any, which part of a cold start one commit later may take, and which part of the layer
 // each further run may take of the disk.
 const (

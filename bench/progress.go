@@ -11,7 +11,7 @@ import (
 // redraw is how often a counter is shown again.
 const redraw = 200 * time.Millisecond
 
-// progress tells a person at a terminal what is going on; to anything else it says
+// progress shows a person at a terminal what happens; to anything else it says
 // nothing.
 type progress struct {
 	out io.Writer

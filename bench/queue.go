@@ -63,11 +63,11 @@ func benchQueue(ctx context.Context, s *session) error {
 // riverAnchor is what River's two measurements come to.
 type riverAnchor struct {
 	name string
-	// rate is the one that counts, burnDown the one with jobs inserted before.
+	// rate is the rate that counts, burnDown the rate with jobs inserted before.
 	rate, burnDown float64
 }
 
-// riverAnchor notes River's measurements. The continuous mode counts, or the other
+// riverAnchor notes River's measurements. The continuous mode counts, or the other mode
 // where River cannot do it.
 func (s *session) riverAnchor(engine string, first, last riverRates) riverAnchor {
 	a := riverAnchor{"river bench, continuous", (first.Continuous + last.Continuous) / 2, (first.BurnDown + last.BurnDown) / 2}
@@ -82,7 +82,7 @@ func (s *session) riverAnchor(engine string, first, last riverRates) riverAnchor
 }
 
 // queueRows writes what was found. The bar holds for the best number of slots:
-// River's benchmark has its own best number of workers too.
+// River's benchmark also has its own best number of workers.
 func (s *session) queueRows(engine string, rounds []queueRound, first, last riverRates, noRiver error) {
 	var anchor riverAnchor
 	if noRiver == nil {
@@ -178,8 +178,8 @@ func (s *session) createRuns(ctx context.Context, c *control.Service, runs int) 
 	return float64(runs) / time.Since(began).Seconds(), context.Cause(ctx)
 }
 
-// awaitLists waits until lists are settled: the clock measures the queue, not what
-// creating the runs has left to do.
+// awaitLists waits until lists are settled: the clock measures the queue, not the work
+// that is left from creating the runs.
 func awaitLists(ctx context.Context, db *database) error {
 	for {
 		left, err := db.number(ctx, "SELECT COUNT(*) FROM run_backlog")

@@ -27,7 +27,7 @@ const (
 	recentFactories = 5
 )
 
-// recent is a database of fillDatabase in which things go on: configured as a team
+// recent is a database of fillDatabase that is in use: configured as a team
 // has it, with runs of the last days and deliveries.
 type recent struct {
 	db      *database
@@ -38,8 +38,8 @@ type recent struct {
 	// deliveries and audit are how many the webhook and the log have.
 	deliveries, audit int
 	team              team
-	// folded is how long it took to count the recent ends for the first time, and the
-	// longest transaction of it.
+	// folded is how long it took to count the recent ends for the first time, longest its
+	// longest transaction.
 	folded, longest time.Duration
 }
 
@@ -65,7 +65,7 @@ func (s *session) makeRecent(ctx context.Context, engine string, runs int) (*rec
 	return r, r.inside(ctx, func(c *control.Service) error { return r.fold(ctx, c) })
 }
 
-// inside calls fn with a server on the database that does nothing by itself.
+// inside calls fn with a server on the database that does nothing of its own accord.
 func (r *recent) inside(ctx context.Context, fn func(c *control.Service) error) error {
 	cfg := config.Default()
 	cfg.Listen, cfg.Database, cfg.DataDir, cfg.NoWorker = "127.0.0.1:0", r.db.url, r.dataDir, true

@@ -92,7 +92,7 @@ func (r *report) missing(id, what, engine string, err error) {
 	r.add(row{ID: id, What: what, Engine: engine, Verdict: notMeasured, Note: err.Error()})
 }
 
-// write prints the table, and below it what has to be known to read it.
+// write prints the table, and below it what you must know to read it.
 func (r *report) write(out io.Writer) error {
 	t := table{head: []string{"#", "what", "engine", "measured", "anchor", "ratio", "bar", "verdict"}}
 	for _, line := range r.Rows {

@@ -20,8 +20,8 @@ import (
 // n8nVersion is the release that is measured: the last that Node.js 20 runs.
 const n8nVersion = "1.123.81"
 
-// n8nRival is n8n from npm, in its usual mode, on PostgreSQL: its SQLite module is
-// fetched from elsewhere than the registry.
+// n8nRival is n8n from npm, in its usual mode, on PostgreSQL: its SQLite module does not
+// come from the registry.
 func n8nRival() rival {
 	return rival{
 		name: "n8n", install: installN8N, start: startN8N,
@@ -29,8 +29,8 @@ func n8nRival() rival {
 	}
 }
 
-// installN8N fetches it from the npm registry. One of its packages is not there;
-// nothing that is measured needs it, so another release of it stands in.
+// installN8N fetches it from the npm registry, which lacks one of its packages;
+// nothing that is measured needs that one, so another release of it is installed instead.
 func installN8N(ctx context.Context, _ *session, dir string) (string, error) {
 	program := filepath.Join(dir, "node_modules", "n8n", "bin", "n8n")
 	if _, err := os.Stat(program); err == nil {
@@ -56,7 +56,7 @@ func installN8N(ctx context.Context, _ *session, dir string) (string, error) {
 	return program, nil
 }
 
-// n8nWorkflows are as many as B1 has webhooks: each has one, with a token, and a
+// n8nWorkflows are as many workflows as B1 has webhooks: each has a webhook, with a token, and a
 // condition on the body that does not hold.
 func n8nWorkflows() []any {
 	workflows := make([]any, ingressHooks)

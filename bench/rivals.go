@@ -14,7 +14,7 @@ import (
 // rivalWithin bounds the installation of a rival.
 const rivalWithin = 8 * time.Minute
 
-// rival is what somebody might pick instead.
+// rival is what you might pick instead.
 type rival struct {
 	name string
 	// promise is what its 2xx says about the delivery.

@@ -28,7 +28,7 @@ type riverRates struct {
 
 // buildRiver builds River's command in a module of its own, so that it is not a
 // dependency of ours. (`go run module@version` asks the proxy for a list of
-// versions too, which some proxies do not have.)
+// versions, which some proxies do not have.)
 func (s *session) buildRiver(ctx context.Context) (string, error) {
 	if s.opts.river == "" {
 		return "", errors.New("left out by -river")
@@ -84,8 +84,8 @@ func (s *session) riverBench(ctx context.Context, engine string) (rates riverRat
 	return rates, s.dropDatabase(ctx, db)
 }
 
-// riverOutput runs River. Of what it prints when it fails, which is mostly its
-// usage, the one line that says why is kept.
+// riverOutput runs River. When River fails, it prints mostly its usage; only the line
+// that says why is kept.
 func riverOutput(ctx context.Context, program string, args ...string) (string, error) {
 	text, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
 	if err == nil {

@@ -46,7 +46,7 @@ func newSession(ctx context.Context, opts options, errOut io.Writer) (*session, 
 	if s.dir, err = os.MkdirTemp(opts.dir, "lineshaft-bench-"); err != nil {
 		return nil, fmt.Errorf("make folder: %w", err)
 	}
-	// Agents are other users when the server is root, and have to get through here.
+	// Agents are other users when the server is root, and must get through here.
 	if err := os.Chmod(s.dir, 0o755); err != nil {
 		return nil, errors.Join(fmt.Errorf("open folder: %w", err), os.RemoveAll(s.dir))
 	}

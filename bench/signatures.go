@@ -13,7 +13,7 @@ const (
 	signatureHits = 60_000
 	// signatureSenders is the number of connections of B3.
 	signatureSenders = 32
-	// bearerMode stands for a token where the others have a scheme.
+	// bearerMode is a token where the others have a scheme.
 	bearerMode = ""
 )
 

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// startMargin is what a start through the server may take longer at the 99th
-// percentile than one without it.
+// startMargin is how much longer a start through the server may take at the 99th
+// percentile than a start without it.
 const startMargin = 25 * time.Millisecond
 
 // benchStarts is B5: from the request until the agent's process runs.
@@ -130,8 +130,8 @@ type startsFound struct {
 	Direct  []time.Duration `json:"direct_ns"`
 }
 
-// startSample has the moments of one start through the server. They are of one
-// machine's clock, though of three processes.
+// startSample has the moments of one start through the server. All come from one
+// machine's clock, though from three processes.
 type startSample struct {
 	Sent     time.Time `json:"sent"`
 	Answered time.Time `json:"answered"`

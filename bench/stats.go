@@ -30,8 +30,8 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// moved is how far an anchor went between its first and its last measurement, as a
-// part of the first.
+// moved is how far an anchor moved between its first and its last measurement, as a
+// fraction of the first.
 func moved(first, last float64) float64 {
 	if first == 0 {
 		return 0
@@ -39,8 +39,8 @@ func moved(first, last float64) float64 {
 	return (last - first) / first
 }
 
-// ends cuts what was measured in turn with other things into its first and its
-// last quarter: the anchor at the start and at the end.
+// ends returns the first and the last quarter of what was measured in turn with other
+// things: the anchor at the start and at the end.
 func ends(values []time.Duration) (first, last []time.Duration) {
 	quarter := (len(values) + 3) / 4
 	return values[:quarter], values[len(values)-quarter:]

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// table lines text up in columns, as Markdown, so that it reads well in a terminal
+// table aligns text in columns, as Markdown, so that it reads well in a terminal
 // and can be pasted into the documentation.
 type table struct {
 	head []string

@@ -67,7 +67,7 @@ type workersFound struct {
 	Ended int `json:"ended"`
 	// Twice counts runs that were given out more than once.
 	Twice int `json:"given_out_twice"`
-	// Errors counts calls to the server that did not work.
+	// Errors counts calls to the server that failed.
 	Errors int           `json:"errors"`
 	Took   time.Duration `json:"took_ns"`
 	// Claims has the number of runs that each worker got, in order.

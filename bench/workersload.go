@@ -76,7 +76,7 @@ func (f *fleet) stop(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// summarise notes what became of the runs.
+// summarise notes how the runs ended.
 func (f *fleet) summarise(found *workersFound) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -143,7 +143,7 @@ func (c *fleetControl) Report(ctx context.Context, reports []lineshaft.Report) (
 	return answers, err
 }
 
-// EndTurn counts after the end is durable. A conflict says that it was before: a
+// EndTurn counts after the end is durable. A conflict says that it was durable before: a
 // heartbeat crossed it, and the worker broke off the call that ended the turn.
 func (c *fleetControl) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
 	next, err := c.Control.EndTurn(ctx, ref, result)

@@ -34,7 +34,7 @@ func loadContract(t *testing.T) contract {
 }
 
 // goNames are the methods that are not called as clients.json has it: the older name
-// stays, or the thing is no list in Go.
+// stays, or the thing is not a list in Go.
 var goNames = map[string]string{
 	"definitions.get":       "Definitions.Export",
 	"deliveries.list":       "Webhooks.Deliveries",

@@ -10,7 +10,7 @@ import (
 
 const definitionPath = "/factory/{factory}/definition"
 
-// String tells the problem in one line, as compilers do.
+// String shows the problem in one line, as compilers do.
 func (p FileProblem) String() string {
 	text := p.File
 	if p.Line > 0 {
@@ -39,7 +39,7 @@ func (s *DefinitionsService) Plan(ctx context.Context, factoryUID string, files 
 	return look[DefinitionPlan](ctx, s, at(definitionPath+"/plan", factoryUID), nil, files)
 }
 
-// PlanFiles is Plan for a factory that is not there yet.
+// PlanFiles is Plan for a factory that does not exist yet.
 func (s *DefinitionsService) PlanFiles(ctx context.Context, files map[string]string) (*DefinitionPlan, error) {
 	return look[DefinitionPlan](ctx, s, at("/factory-files/plan"), nil, files)
 }
@@ -49,7 +49,7 @@ func (s *DefinitionsService) Drift(ctx context.Context, factoryUID string, files
 	return look[DefinitionPlan](ctx, s, at(definitionPath+"/plan", factoryUID), query("drift", "true"), files)
 }
 
-// look sends a folder that nothing is done with.
+// look sends a folder without changing anything.
 func look[T any](ctx context.Context, s *DefinitionsService, to place, with url.Values, files map[string]string) (*T, error) {
 	return receive[T](ctx, s.c, call{method: http.MethodPost, place: to, query: with, body: DefinitionRequest{Files: files}, replay: true})
 }

@@ -1,8 +1,8 @@
 // Package client talks to a Lineshaft server: it starts, lists, follows, continues
 // and cancels agent runs, and has a method for every other operation of the API.
 //
-// It is a library for other programs (the lineshaft command and remote workers use
-// it too). It has its own types for the wire and imports nothing else of the module, so
+// It is a library for other programs; the lineshaft command and remote workers also use
+// it. It has its own types for the wire and imports nothing else of the module, so
 // that a program which only wants to call a server does not pull one in. It does not
 // cache, and it does not interpret what agents say.
 //

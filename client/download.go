@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// open asks for a file, with retries until it begins to come. The timeout is for the
-// beginning alone; who reads may take their time.
+// open asks for a file, with retries until it begins to come. The timeout covers the
+// beginning alone; readers may take their time.
 func (c *Client) open(ctx context.Context, at place) (io.ReadCloser, error) {
 	target, err := c.endpoint(at, nil)
 	if err != nil {

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// Error is an answer of the server that says no.
+// Error is a refusal by the server.
 type Error struct {
 	// Status is the HTTP status.
 	Status int
 	// Code is the kind of error, such as "resource_not_found"; empty when something
-	// else than a Lineshaft server answered.
+	// other than a Lineshaft server answered.
 	Code string
 	// Title says what happened, Detail why in this case.
 	Title  string
@@ -49,7 +49,7 @@ type Error struct {
 	acted bool
 }
 
-// Error tells the call, the status, the code and the detail.
+// Error names the call, the status, the code and the detail.
 func (e *Error) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s %s: %d", e.Method, e.Path, e.Status)
@@ -97,7 +97,7 @@ func IsTooLarge(err error) bool { return hasStatus(err, http.StatusRequestEntity
 // IsNotSupported says that the server knows the field or operation but does not offer it (422).
 func IsNotSupported(err error) bool { return hasStatus(err, http.StatusUnprocessableEntity) }
 
-// IsRateLimited says that the caller has to wait (429).
+// IsRateLimited says that the caller must wait (429).
 func IsRateLimited(err error) bool { return hasStatus(err, http.StatusTooManyRequests) }
 
 func hasStatus(err error, status int) bool {
@@ -107,7 +107,7 @@ func hasStatus(err error, status int) bool {
 
 func asError(err error) (*Error, bool) { return errors.AsType[*Error](err) }
 
-// readError makes an Error of an answer, whatever its body is.
+// readError makes an Error from an answer, whatever its body is.
 func (c *Client) readError(method, path string, resp *http.Response) *Error {
 	out := &Error{
 		Status: resp.StatusCode, Title: http.StatusText(resp.StatusCode), Method: method, Path: path,
@@ -117,7 +117,7 @@ func (c *Client) readError(method, path string, resp *http.Response) *Error {
 	// What could be read of a broken body is still the best there is.
 	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBytes))
 	c.keep(resp, body)
-	// A proxy that shows what it was sent must not put the key into somebody's log.
+	// A proxy that shows what it was sent must not put the key into someone's log.
 	body = bytes.ReplaceAll(body, []byte(c.key()), []byte("ls_…"))
 	var problem struct {
 		Type      string `json:"type"`
@@ -157,8 +157,8 @@ func codeFromType(kind string) string {
 	return strings.ReplaceAll(kind[strings.LastIndexByte(kind, '/')+1:], "-", "_")
 }
 
-// The kinds of failures, for errors.Is. An answer of the server that says no is also
-// an *Error, which tells more.
+// The kinds of failures, for errors.Is. A refusal by the server is also
+// an *Error, which says more.
 var (
 	ErrInvalid         = errors.New("the server did not understand the request")            // 400
 	ErrUnauthenticated = errors.New("the key is missing, wrong, expired or revoked")        // 401
@@ -175,7 +175,7 @@ var (
 	ErrUsage           = errors.New("nothing was sent because the arguments are not right") // such as an empty id
 )
 
-// Is makes errors.Is tell the kind.
+// Is makes errors.Is match the kind.
 func (e *Error) Is(target error) bool {
 	if e.Status >= http.StatusInternalServerError {
 		return target == ErrServer
@@ -188,7 +188,7 @@ func (e *Error) Is(target error) bool {
 	return kind != nil && target == kind
 }
 
-// Is makes errors.Is tell the kind.
+// Is makes errors.Is match the kind.
 func (e *transportError) Is(target error) bool {
 	late := errors.Is(e.err, context.DeadlineExceeded)
 	if timeout, ok := errors.AsType[net.Error](e.err); ok {
@@ -209,7 +209,7 @@ func (e *answerError) Unwrap() error { return e.err }
 
 func (e *answerError) Is(target error) bool { return target == ErrAnswer }
 
-// Is makes errors.Is tell the kind.
+// Is makes errors.Is match the kind.
 func (e *brokenFrameError) Is(target error) bool { return target == ErrAnswer }
 
 // usageError is a call that was not made.

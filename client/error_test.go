@@ -74,7 +74,7 @@ func TestH5StatusHelpers(t *testing.T) {
 	}
 }
 
-// Who is not let in is told where the key comes from.
+// A refused caller learns where the key comes from.
 func TestI3UnauthenticatedTellsOfTheKey(t *testing.T) {
 	t.Parallel()
 	c, _ := scripted(t, answer(401, `{"detail":"send a key"}`))

@@ -22,7 +22,7 @@ type follower struct {
 	what string
 	place
 	query url.Values
-	// take hands on a frame and says whether that delivered an event; the id is the one
+	// take passes on a frame and says whether that delivered an event; the id is the one
 	// to resume after.
 	take func(id string, data frame) (delivered bool, err error)
 	// look asks whether the stream has an end by now; nil for one that has none.
@@ -30,11 +30,11 @@ type follower struct {
 
 	// last is sent as Last-Event-ID; empty at the beginning.
 	last string
-	// ended says that the last state delivered is an end: nothing that matters comes
-	// after an orderly end of the connection then.
+	// ended says that the last state delivered is an end: then nothing that matters comes
+	// after an orderly end of the connection.
 	ended bool
 	// looked says that the thing had come to its end when we last asked. Its log may
-	// go on for many connections still.
+	// continue for many connections still.
 	looked bool
 	// failures counts connections in a row that brought no sign of life.
 	failures int
@@ -57,7 +57,7 @@ func (f *follower) follow(ctx context.Context) error {
 		}
 		if errors.Is(err, errStreamEnd) && f.look != nil {
 			// A clean end means "no more" only if the run has ended; a proxy or a server
-			// that stops ends connections cleanly, too, and in the middle of an old log.
+			// that stops also ends connections cleanly, and in the middle of an old log.
 			if f.ended || f.looked && !got.event {
 				return nil
 			}
@@ -95,14 +95,14 @@ func (f *follower) wait(err error) time.Duration {
 
 var errStreamIdle = errors.New("the stream was silent for too long")
 
-// brought is what came over a connection, whole: half a frame is no sign of life, for
+// brought is what came over a connection, whole: half a frame is not a sign of life, for
 // it would come again and again where something cuts it each time.
 type brought struct {
 	// event says that an event was delivered, comment that the server's heartbeat came.
 	event, comment bool
 	// lasted says that the stream began as the server begins it, with the pause that it
 	// asks for, and was cut only after longer than that again. A quiet run behind a proxy
-	// that ends what is silent looks like this. One that is silent to us does not count,
+	// that ends silent connections looks like this. One that is silent to us does not count,
 	// nor one that ends within a frame, which is not silent. How long the beginning took
 	// does not count either: a server that answers late may still end all that it begins.
 	lasted bool
@@ -201,7 +201,7 @@ func (e *brokenFrameError) Error() string {
 
 func (e *brokenFrameError) Unwrap() error { return e.err }
 
-// watchdog ends a connection that is silent while somebody reads from it. It rests
+// watchdog ends a connection that is silent while a caller reads from it. It rests
 // while the caller works on an event.
 type watchdog struct {
 	timer *time.Timer

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// Whoever prints or logs a client, or a thing that holds one, does not show its key.
+// Printing or logging a client, or a thing that holds one, does not show its key.
 func TestS2PrintedClientHidesKey(t *testing.T) {
 	t.Parallel()
 	const key, token = "ls_0123456789abcdef", "token-of-a-proxy"

@@ -24,7 +24,7 @@ func (s *RunsService) List(ctx context.Context, q RunQuery) (*RunPage, error) {
 }
 
 // CancelAll cancels every live run that the query selects, and returns their ids. The
-// query needs a condition; its order, limit and cursor are not looked at.
+// query needs a condition; its order, limit and cursor are ignored.
 func (s *RunsService) CancelAll(ctx context.Context, q RunQuery) ([]string, error) {
 	filter := q.filter()
 	if len(filter) == 0 {
@@ -108,7 +108,7 @@ func (q DeliveryQuery) values() url.Values {
 	return with
 }
 
-// Redeliver evaluates a stored delivery again, with the automations of today and
+// Redeliver evaluates a stored delivery again, with today's automations and
 // under a new id. It is safe to repeat when its answer is lost.
 func (s *WebhooksService) Redeliver(ctx context.Context, factoryUID, uid, deliveryID string) (*Redelivered, error) {
 	return s.redeliver(ctx, at(deliveriesPath+"/{delivery}/redeliver", factoryUID, uid, deliveryID), false)
@@ -135,7 +135,7 @@ type SkillQuery struct {
 	Refresh bool
 	// SortBy is name (default) or last_run.
 	SortBy string
-	// Malformed also lists files that are no skills, with their error.
+	// Malformed also lists files that are not skills, with their error.
 	Malformed bool
 }
 

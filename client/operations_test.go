@@ -212,7 +212,7 @@ func TestI3WithLeavesTheClientAsItIs(t *testing.T) {
 	}
 }
 
-// Every kind of error is told apart from all others.
+// Every kind of error differs from all others.
 func TestI3KindsOfErrors(t *testing.T) {
 	t.Parallel()
 	kinds := []error{

@@ -12,7 +12,7 @@ import (
 type Option func(*Client)
 
 // WithHTTPClient sends through h, for own proxies, certificates or tests. Leave
-// its Timeout zero: it would end streams too; use WithTimeout.
+// its Timeout zero: it would also end streams; use WithTimeout.
 func WithHTTPClient(h *http.Client) Option { return func(c *Client) { c.http = h } }
 
 // WithTimeout bounds each attempt of a call, answer included; 0 means no bound.
@@ -45,8 +45,8 @@ func WithStreamIdleTimeout(d time.Duration) Option {
 	}
 }
 
-// WithHeader adds a header to every request. An Idempotency-Key is one of the POSTs
-// alone, as with WithIdempotencyKey.
+// WithHeader adds a header to every request. An Idempotency-Key is only added to
+// POSTs, as with WithIdempotencyKey.
 func WithHeader(name, value string) Option {
 	if http.CanonicalHeaderKey(name) == keyHeader {
 		return WithIdempotencyKey(value)
@@ -68,8 +68,8 @@ type Response struct {
 	Body   []byte
 }
 
-// WithResponse keeps the last answer of the calls through this client in r, also one
-// that says no. It is for one call at a time.
+// WithResponse keeps the last answer of the calls through this client in r, also a
+// refusal. It is for one call at a time.
 func WithResponse(r *Response) Option { return func(c *Client) { c.response = r } }
 
 // hidden keeps a value where neither fmt nor reflection finds it: they see a function.
@@ -77,8 +77,8 @@ type hidden[T any] func() T
 
 func hide[T any](value T) hidden[T] { return func() T { return value } }
 
-// Format tells the server alone, whatever the verb. Of a Client by value fmt shows the
-// fields, and in them nothing secret.
+// Format shows the server alone, whatever the verb. For a Client by value fmt shows the
+// fields, none of which is secret.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.told()) }
 
 // LogValue is what log/slog shows of a client.

@@ -23,7 +23,7 @@ type AutomationQuery struct {
 
 // DeliveryQuery selects a part of a log; all conditions must hold, and zero values do not filter.
 type DeliveryQuery struct {
-	// Status and Outcome are any of those: what became of a request, what an automation made of it.
+	// Status and Outcome are any of those: the result of a request, what an automation made of it.
 	Status, Outcome []string
 	// Event is what the sender's header named, Search a part of what the log says.
 	Event, Search string
@@ -144,7 +144,7 @@ func setTimes(v url.Values, times map[string]time.Time) {
 	}
 }
 
-// pages goes through a list whose pages read returns, each from where the cursor stands. A
+// pages goes through a list whose pages read returns, each from the cursor on. A
 // page may be empty and still have a next one: the server then stopped at its budget of rows.
 func pages[P, T any](cursor *string, read func() (*P, error), of func(*P) ([]T, PageInfo)) iter.Seq2[T, error] {
 	start := *cursor

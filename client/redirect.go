@@ -11,8 +11,8 @@ import (
 
 // guardRedirects follows a GET alone: a POST would go where nobody meant it to, or become
 // a GET, whose answer would look like a success of something else. The key and the caller's
-// own headers, which may be as secret, go to the scheme, host and port of the server and to
-// no other.
+// own headers, which may be as secret, go only to the scheme, host and port of the
+// server.
 func guardRedirects(given *http.Client) *http.Client {
 	if given == nil {
 		given = &http.Client{}
@@ -39,14 +39,14 @@ func guardRedirects(given *http.Client) *http.Client {
 	return &guarded
 }
 
-// elsewhere says that a chain of redirects has left the server; who sends it back is not
-// the server. net/http looks at the name alone: another port is another server, too.
+// elsewhere says that a chain of redirects has left the server; what sends it back is not
+// the server. net/http compares the name alone, but another port is also another server.
 func elsewhere(req *http.Request, via []*http.Request) bool {
 	home := origin(via[0].URL)
 	return slices.ContainsFunc(append(via[1:len(via):len(via)], req), func(r *http.Request) bool { return origin(r.URL) != home })
 }
 
-// harmlessHeader says that a header may be told to any server: it is about the answer.
+// harmlessHeader says that any server may see a header: it is about the answer.
 func harmlessHeader(name string) bool {
 	switch http.CanonicalHeaderKey(name) {
 	case "Accept", "Accept-Encoding", "Cache-Control", "Last-Event-Id", "Range", "User-Agent":
@@ -55,7 +55,7 @@ func harmlessHeader(name string) bool {
 	return false
 }
 
-// origin tells scheme, host and port, also a port that goes without saying.
+// origin is the scheme, host and port, also where the port is the default.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {

@@ -34,9 +34,9 @@ type call struct {
 	replay bool
 }
 
-// Do calls any path below /api/v1, also one that this package has no method for.
+// Do calls any path below /api/v1, even one that this package has no method for.
 // The body, if not nil, is sent as JSON and the answer is decoded into out, if not
-// nil; a *json.RawMessage takes it as it is. POST and PATCH are retried only when
+// nil; a *json.RawMessage gets it unchanged. POST and PATCH are retried only when
 // the server cannot have acted on them.
 func (c *Client) Do(ctx context.Context, method, path string, body, out any) error {
 	replay := method != http.MethodPost && method != http.MethodPatch
@@ -79,7 +79,7 @@ func (c *Client) addKey(header http.Header, req call) {
 	case req.replay:
 		header.Set(keyHeader, key)
 	default:
-		// net/http sends a request with that header again by itself when a kept
+		// net/http sends a request with that header again on its own when a kept
 		// connection turns out to be closed; it does not know it in lower case.
 		header[strings.ToLower(keyHeader)] = []string{key}
 	}
@@ -165,7 +165,7 @@ func encodeBody(body any) ([]byte, error) {
 	return encodeJSON(body)
 }
 
-// encodeJSON writes <, > and & as they are: what is written here is for no browser.
+// encodeJSON writes <, > and & as they are: no browser reads this.
 func encodeJSON(v any) ([]byte, error) {
 	var text bytes.Buffer
 	encoder := json.NewEncoder(&text)
@@ -190,14 +190,14 @@ type place struct {
 	err  error
 }
 
-// at fills ids into a path, in their order. What stands between the braces is what an
-// error calls an id.
+// at fills ids into a path, in their order. An error calls an id by the text between its
+// braces.
 func at(pattern string, ids ...string) place {
 	var path strings.Builder
 	for _, id := range ids {
 		before, rest, _ := strings.Cut(pattern, "{")
 		noun, after, _ := strings.Cut(rest, "}")
-		// An empty id, or one that a path would swallow, would address another thing.
+		// An empty id, or one that changes the path, would address another thing.
 		if slices.Contains([]string{"", ".", ".."}, id) {
 			return place{err: &usageError{fmt.Sprintf("%q is not a %s id", id, noun)}}
 		}
@@ -207,7 +207,7 @@ func at(pattern string, ids ...string) place {
 	return place{path: path.String() + pattern}
 }
 
-// query makes a query of names and values; those without a value are left out.
+// query makes a query from names and values; names without a value are left out.
 func query(pairs ...string) url.Values {
 	values := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -224,8 +224,8 @@ func pageQuery(limit int, cursor string, more ...string) url.Values {
 	return values
 }
 
-// receive makes a call and reads its answer. Half-filled values are kept from callers that
-// forget to look at the error.
+// receive makes a call and reads its answer. Callers that forget to check the error
+// never get half-filled values.
 func receive[T any](ctx context.Context, c *Client, req call) (*T, error) {
 	var out T
 	req.out = &out
@@ -249,7 +249,7 @@ func (c *Client) remove(ctx context.Context, at place) error {
 	return err
 }
 
-// one is an answer of which one member is wanted, under the first name that it has.
+// one is an answer with one wanted member, under the first of its names.
 type one[T any] struct {
 	keys  []string
 	value T

@@ -13,7 +13,7 @@ import (
 )
 
 // longestRetryAfter is the longest pause that a server can ask for and get. Past it
-// the caller decides: the error tells the pause.
+// the caller decides: the error has the pause.
 const longestRetryAfter = 60 * time.Second
 
 type backoff struct {
@@ -64,13 +64,13 @@ func retryableStatus(status int) bool {
 		status == http.StatusTooManyRequests || status >= http.StatusInternalServerError
 }
 
-// refusedUnread tells the statuses with which a server says that it did nothing.
+// refusedUnread names the statuses with which a server says that it did nothing.
 func refusedUnread(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusServiceUnavailable
 }
 
 // mayHaveActed says that the server may have done what it was asked although the
-// attempt failed: no answer came, or one from somebody who does not know.
+// attempt failed: no answer came, or one whose sender does not know.
 func mayHaveActed(err error) bool {
 	if apiErr, ok := asError(err); ok {
 		return apiErr.Status >= http.StatusInternalServerError && !refusedUnread(apiErr.Status)

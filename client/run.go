@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// RunState is where a run stands. A newer server may send values that are not
+// RunState is the state of a run. A newer server may send values that are not
 // listed here.
 type RunState string
 

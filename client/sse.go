@@ -10,11 +10,11 @@ import (
 	"time"
 )
 
-// maxFrameBytes bounds what one Server-Sent Event may take of memory.
+// maxFrameBytes bounds the memory for one Server-Sent Event.
 const maxFrameBytes = 32 << 20
 
 // errStreamEnd is an orderly end of a stream, between two frames. It is not io.EOF,
-// which net/http also has for a server that hangs up.
+// which net/http also returns for a server that hangs up.
 var errStreamEnd = errors.New("the stream ended")
 
 var errFrameTooLarge = errors.New("an event of the stream is too large")
@@ -23,7 +23,7 @@ var errFrameTooLarge = errors.New("an event of the stream is too large")
 type frame []byte
 
 // frameReader cuts a stream into frames. Only a frame that a blank line ended is
-// returned: what stands before a cut is dropped and comes again after a resume.
+// returned: what comes before a cut is dropped and comes again after a resume.
 type frameReader struct {
 	r     *bufio.Reader
 	first bool
@@ -126,7 +126,7 @@ func (f *frameReader) line() (string, error) {
 	return line, nil
 }
 
-// readFailed tells an orderly end and marks what connecting again may fix.
+// readFailed recognises an orderly end and marks what connecting again may fix.
 func readFailed(err error) error {
 	if errors.Is(err, io.EOF) {
 		return errStreamEnd
@@ -137,7 +137,7 @@ func readFailed(err error) error {
 	return &transportError{op: "read the stream", err: err}
 }
 
-// splitField takes a line apart. A comment has no name.
+// splitField splits a line into name and value. A comment has no name.
 func splitField(line string) (name, value string) {
 	name, value, _ = strings.Cut(line, ":")
 	return name, strings.TrimPrefix(value, " ")

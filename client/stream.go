@@ -46,7 +46,7 @@ type runLog struct {
 	yield func(Event, error) bool
 }
 
-// take hands on an event that is new. Frames without a sequence are not events
+// take passes on an event that is new. Frames without a sequence are not events
 // of the log.
 func (l *runLog) take(f *follower, data frame) (delivered bool, err error) {
 	var event Event
@@ -80,9 +80,9 @@ type StateChange struct {
 }
 
 // StreamStates follows the state changes of all runs that match: those after
-// q.Cursor, or from now on without one. It goes on until the loop is left, ctx ends or
+// q.Cursor, or from now on without one. It continues until the loop is left, ctx ends or
 // an error comes that connecting again cannot fix. Connections that break are
-// replaced, and what happened in between is delivered then.
+// replaced, and then deliver what happened in between.
 func (s *RunsService) StreamStates(ctx context.Context, q RunQuery) iter.Seq2[StateChange, error] {
 	return func(yield func(StateChange, error) bool) {
 		f := &follower{c: s.c, what: "follow the states of runs", place: at("/agent/events/stream"), last: q.Cursor}

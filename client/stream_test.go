@@ -266,7 +266,7 @@ func TestR9StreamGivesUp(t *testing.T) {
 	}
 }
 
-// Half an event is no sign of life: the pauses grow, and the stream gives up.
+// Half an event is not a sign of life: the pauses grow, and the stream gives up.
 func TestR9StreamOfHalfEventsGivesUp(t *testing.T) {
 	t.Parallel()
 	half := sampleLog()[0]
@@ -358,7 +358,7 @@ func TestR9StreamSilenceBeforeHeaders(t *testing.T) {
 	}
 }
 
-// live sends one event, tells that it did, and says when the client went away.
+// live sends one event, reports that it did, and says when the client disconnected.
 func live(sent, gone chan struct{}) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")

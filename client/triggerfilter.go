@@ -24,8 +24,8 @@ type TriggerFilter struct {
 	Webhooks   []string
 	// Payload is a payload filter; nil matches every delivery.
 	Payload json.RawMessage
-	// Sets are all other keys, such as labels or channel_ids; which of them an event
-	// has, the list of events says.
+	// Sets are all other keys, such as labels or channel_ids; the list of events says which
+	// of them an event has.
 	Sets map[string]Choice
 }
 
@@ -87,7 +87,7 @@ type Choice struct {
 	Whole bool
 }
 
-// MarshalJSON writes in and not_in, as far as they are there.
+// MarshalJSON writes in and not_in, unless they are nil.
 func (c Choice) MarshalJSON() ([]byte, error) {
 	lists := map[string]any{}
 	for key, values := range map[string][]string{"in": c.In, "not_in": c.NotIn} {

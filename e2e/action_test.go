@@ -281,7 +281,7 @@ func TestI3ActionTriesAgain(t *testing.T) {
 			w.WriteHeader(http.StatusTooManyRequests)
 		case 2:
 			w.WriteHeader(http.StatusServiceUnavailable)
-		case 3: // the server has stored the run, but nobody hears of it
+		case 3: // the server has stored the run, but nobody learns of it
 			forward.ServeHTTP(httptest.NewRecorder(), r)
 			panic(http.ErrAbortHandler)
 		default:
@@ -349,7 +349,7 @@ func pretendRun(t *testing.T, post http.HandlerFunc) string {
 }
 
 // TestS2CIScriptKeepsTheKeyOutOfItsOutput: what takes the id of the run gets nothing else,
-// and the runner is still told what to mask.
+// and the runner still learns what to mask.
 func TestS2CIScriptKeepsTheKeyOutOfItsOutput(t *testing.T) {
 	t.Parallel()
 	code, out, log := ciScript(t.Context(), t, pretendRun(t, nil), []string{"GITHUB_ACTIONS=true"}, "--prompt", "x")
@@ -484,7 +484,7 @@ func TestS2CIOneLinerBelievesOnlyTheServer(t *testing.T) {
 	}
 }
 
-// TestI1CIOneLinerStopsWithoutARun: what was refused is told, and nothing more is asked.
+// TestI1CIOneLinerStopsWithoutARun: a refusal is reported, and nothing more is asked.
 func TestI1CIOneLinerStopsWithoutARun(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int32

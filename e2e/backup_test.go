@@ -38,7 +38,7 @@ func logOf(t *testing.T, c *client.Client, runID string) (lines []string) {
 }
 
 // TestD4BackupOfALiveServer backs a working server up, restores on both engines, and
-// goes on there: with the old key, the old logs, a secret that opens and a run that is
+// continues there: with the old key, the old logs, a secret that opens and a run that is
 // continued.
 func TestD4BackupOfALiveServer(t *testing.T) {
 	t.Parallel()

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// servedCertificate is what a node shows to everybody.
+// servedCertificate is what a node shows to everyone.
 func servedCertificate(ctx context.Context, n *node) *x509.Certificate {
 	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true}}
 	conn, err := dialer.DialContext(ctx, "tcp", n.address())

@@ -142,7 +142,7 @@ func (c *collector) await(trace, name string, n int) {
 	})
 }
 
-// requests is how often somebody sent something.
+// requests is how many requests came.
 func (c *collector) requests() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -17,12 +17,12 @@ import (
 // These are sentences of the contract that once did not hold, tried from outside against
 // the program: set LINESHAFT_BIN to an older build to watch them fail.
 
-// sentence is one request and what its answer has to be. Names in braces in the path, the
-// body and what it says stand for what was kept before.
+// sentence is one request and what its answer must be. Names in braces in the path, the
+// body and says are replaced with what was kept before.
 type sentence struct {
 	name, method, path, body string
 	status                   int
-	// says has to be in the answer, omits must not be.
+	// says must be in the answer, omits must not be.
 	says, omits string
 	// keep has a field of the answer kept under a name, as in "uid as W".
 	keep string
@@ -155,7 +155,7 @@ func TestContractOfKeys(t *testing.T) {
 	})
 }
 
-// TestContractOfConversations: a run goes on where the conversation's last one ended.
+// TestContractOfConversations: a run continues where the conversation's last one ended.
 func TestContractOfConversations(t *testing.T) {
 	t.Parallel()
 	n, admin := attacked(t)

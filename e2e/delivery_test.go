@@ -180,7 +180,7 @@ func (r *round) run(t *testing.T, cycles int) {
 	wg.Wait()
 }
 
-// check compares what senders were told with what is in the database.
+// check compares the answers to senders with what is in the database.
 func (r *round) check(t *testing.T, database string) {
 	t.Helper()
 	for _, n := range r.nodes {
@@ -222,7 +222,7 @@ func (r *round) check(t *testing.T, database string) {
 	t.Logf("%d parcels, %d sent again after an answer was lost", len(r.parcels), duplicates)
 }
 
-// checkParcel checks one delivery: it is the one that was acknowledged, each
+// checkParcel checks one delivery: it is the acknowledged one, each
 // automation has its one run, and the run's file is what was sent.
 func (r *round) checkParcel(t *testing.T, s *store.Store, p *parcel, d lineshaft.Delivery) {
 	t.Helper()

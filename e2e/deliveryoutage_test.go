@@ -41,7 +41,7 @@ func (h hook) deliver(t *testing.T, url, id, body string) int {
 }
 
 // TestD2DeliveriesWithoutDatabase takes PostgreSQL away: senders get 503, never a
-// false 202, and can go on when it is back.
+// false 202, and can continue when it is back.
 func TestD2DeliveriesWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(storetest.Postgres(t))
@@ -74,7 +74,7 @@ func TestD2DeliveriesWithoutDatabase(t *testing.T) {
 }
 
 // TestD2DeliveriesOnAFullDisk fills the disk under SQLite with deliveries: what got
-// 202 is there, what did not is not needed, and with space senders can go on.
+// 202 is stored, what did not is not needed, and with space senders can continue.
 func TestD2DeliveriesOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

@@ -35,7 +35,7 @@ func now() time.Duration {
 
 // playAgent is an agent that keeps a ledger in a folder outside: that it lives, every
 // 25 ms, and each line before it prints it. It ignores what a polite agent would end
-// at, holds a lock for its whole life, and goes on until the test releases its run.
+// at, holds a lock for its whole life, and runs until the test releases its run.
 func playAgent(dir string) int {
 	signal.Ignore(syscall.SIGTERM, syscall.SIGHUP, syscall.SIGINT, syscall.SIGPIPE)
 	base := filepath.Join(dir, os.Getenv("LINESHAFT_RUN_ID"))
@@ -143,7 +143,7 @@ func (l *agentLife) read(t *testing.T, runID, what, number, at string) {
 	}
 }
 
-// releaseAgent lets the agent of a run end by itself, in this life or the next.
+// releaseAgent lets the agent of a run end on its own, in this life or the next.
 func releaseAgent(t *testing.T, dir, runID string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, runID+".release"), nil, 0o600); err != nil {

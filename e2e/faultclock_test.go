@@ -17,7 +17,7 @@ func jumpClock(t *testing.T, pid, seconds int) {
 	}
 }
 
-// canJump says whether jumpClock works here. A full test has to be where it does.
+// canJump says whether jumpClock works here. A full test must run where it does.
 func canJump(t *testing.T) bool {
 	t.Helper()
 	if runtime.GOOS == "linux" && runtime.GOARCH == "amd64" {

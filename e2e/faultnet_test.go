@@ -19,8 +19,8 @@ import (
 // The network of a test: a namespace with a bridge in it, and a namespace for each
 // worker with a cable to that bridge. All of its addresses are inside; the server
 // listens on loopback, and a relay brings to it what arrives at the bridge. The names
-// have the number of the test's process, so that what a killed test left can be told
-// and taken away.
+// have the number of the test's process, so that what a killed test left can be recognised
+// and removed.
 type testNet struct {
 	hub, address string
 	prefix       string
@@ -96,7 +96,7 @@ func listenInside(ctx context.Context, namespace, address string) (net.Listener,
 func (n *testNet) url() string { return "http://" + n.listener.Addr().String() }
 
 // relay passes what arrives on to the server until the test ends. While the server is
-// away connections end, as a load balancer would end them.
+// unreachable, connections end, as a load balancer would end them.
 func (n *testNet) relay(server string) {
 	for {
 		from, err := n.listener.Accept()

@@ -40,7 +40,7 @@ type faultSite struct {
 }
 
 // faultLane is a worker id with two processes, each behind a cable of its own. A fault
-// hits the one that holds the run; the other is there to take it too early.
+// hits the process that holds the run; the other is ready to take it too early.
 type faultLane struct {
 	site    *faultSite
 	id      string
@@ -242,7 +242,7 @@ func isAncestor(t *testing.T, ancestor, pid int) bool {
 	return false
 }
 
-// newerBinary builds the program once more, as the next minor version.
+// newerBinary builds the program again, as the next minor version.
 func newerBinary(t *testing.T) string {
 	t.Helper()
 	bin, err := binary()

@@ -87,7 +87,7 @@ func TestI7DocsRun(t *testing.T) {
 				if !slices.ContainsFunc(linesLeftOut, func(out struct{ part, reason string }) bool { return strings.Contains(line, out.part) }) {
 					p.run(line)
 				}
-				if strings.HasPrefix(line, "lineshaft webhook create issues --scheme github") { // the page goes on with what GitHub would send
+				if strings.HasPrefix(line, "lineshaft webhook create issues --scheme github") { // next is what GitHub would send
 					p.run("lineshaft webhook rotate issues --secret-file key.txt --factory shop")
 					p.run(sendIssue)
 				}
@@ -99,7 +99,7 @@ func TestI7DocsRun(t *testing.T) {
 	}
 }
 
-// shellLines are the commands of a fence; a line that ends with a backslash goes on.
+// shellLines are the commands of a fence; a line that ends with a backslash continues.
 func shellLines(text string) (lines []string) {
 	for line := range strings.Lines(strings.ReplaceAll(text, "\\\n", " ")) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -211,7 +211,7 @@ var placeholders = []struct{ word, path, field string }{
 // fill replaces what readers would replace.
 func (p *docPage) fill(line string) string {
 	p.t.Helper()
-	line, _, _ = strings.Cut(line, "  #") // a comment may have such words, too
+	line, _, _ = strings.Cut(line, "  #") // a comment may also have such words
 	for i := len(placeholders) - 1; i >= 0; i-- {
 		hold := placeholders[i]
 		word := regexp.MustCompile(`\b` + hold.word + `\b`)

@@ -16,7 +16,7 @@ import (
 )
 
 // TestH3BodyThatNeverComesIsAnsweredAtOnce sends headers that promise a body and
-// then nothing: who may not send one is told so without delay.
+// then nothing: a sender that may not send one is refused without delay.
 func TestH3BodyThatNeverComesIsAnsweredAtOnce(t *testing.T) {
 	t.Parallel()
 	n := newNode(t, filepath.Join(t.TempDir(), "l.db"))

@@ -184,7 +184,7 @@ func TestX1KubernetesPodLost(t *testing.T) {
 }
 
 // TestX3KubernetesLauncherRestart: a self-hosted launcher is killed and started again;
-// the pod goes on, the run ends as if nothing had been, and there was one Job.
+// the pod keeps running, the run ends as if nothing had happened, and there was one Job.
 func TestX3KubernetesLauncherRestart(t *testing.T) {
 	t.Parallel()
 	c := newClustered(t, false)

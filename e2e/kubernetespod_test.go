@@ -25,7 +25,7 @@ func TestX5KubernetesProcessLimit(t *testing.T) {
 }
 
 // TestR8KubernetesInterruptBeforeThePod: the turn that was interrupted while its pod could
-// not start does nothing, and the run goes on with a follow-up.
+// not start does nothing, and the run continues with a follow-up.
 func TestR8KubernetesInterruptBeforeThePod(t *testing.T) {
 	t.Parallel()
 	c := newClustered(t, true)

@@ -16,7 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// entry is what a client was told about one run.
+// entry is what a client learned about one run.
 type entry struct {
 	runID     string
 	followups []string // texts that were acknowledged
@@ -142,7 +142,7 @@ func (l *ledger) check(t *testing.T, c *client.Client) {
 	}
 }
 
-// checkLog compares one run's log with what its client was told.
+// checkLog compares one run's log with what its client learned.
 func checkLog(t *testing.T, e *entry, run *client.Run, events []client.Event) {
 	t.Helper()
 	var states, messages []string
@@ -151,7 +151,7 @@ func checkLog(t *testing.T, e *entry, run *client.Run, events []client.Event) {
 		if event.Sequence != int64(i+1) {
 			t.Fatalf("run %s: event %d has sequence %d", e.runID, i+1, event.Sequence)
 		}
-		switch event.Type { //nolint:exhaustive // the others tell nothing about promises
+		switch event.Type { //nolint:exhaustive // the others say nothing about promises
 		case "state":
 			var data struct{ To string }
 			if err := event.Decode(&data); err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // TestH9OneKeyOneRun sends 64 creates with one idempotency key at once: one run,
-// and everybody gets its id. On PostgreSQL they go to two nodes in turn.
+// and everyone gets its id. On PostgreSQL they go to two nodes in turn.
 func TestH9OneKeyOneRun(t *testing.T) {
 	t.Parallel()
 	t.Run("sqlite", func(t *testing.T) {

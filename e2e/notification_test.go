@@ -12,9 +12,9 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// TestC1CallbacksSurviveKills kills the server before a change was looked at, and between
-// the claim of a delivery and the note of how it went: every event arrives, the one that
-// was under way under the same id again.
+// TestC1CallbacksSurviveKills kills the server before a change was read, and between
+// the claim of a delivery and the note of how it went: every event arrives, and the event
+// that was under way arrives again under the same id.
 func TestC1CallbacksSurviveKills(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {

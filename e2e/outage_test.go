@@ -72,7 +72,7 @@ func (c *cutter) set(down bool) {
 }
 
 // TestD2DatabaseAway takes PostgreSQL away: every route says 503, never 404 and
-// never 200, and the server recovers by itself.
+// never 200, and the server recovers on its own.
 func TestD2DatabaseAway(t *testing.T) {
 	t.Parallel()
 	u, err := url.Parse(storetest.Postgres(t))
@@ -140,7 +140,7 @@ func (n *node) call(t *testing.T, method, path, body string) int {
 }
 
 // TestD2DiskFull fills the disk under SQLite: creates are refused with 503, what
-// was acknowledged stays, and with space the server goes on by itself.
+// was acknowledged stays, and with space the server recovers on its own.
 func TestD2DiskFull(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

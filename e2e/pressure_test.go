@@ -49,7 +49,7 @@ func (p *pressure) look() {
 	p.seen = append(p.seen, pressureMark{at: now(), waited: waited})
 }
 
-// during is how long somebody waited for a processor in a span of time.
+// during is how long any process waited for a processor in a span of time.
 func (p *pressure) during(since, length time.Duration) time.Duration {
 	p.look()
 	return p.between(since, since+length)

@@ -31,7 +31,7 @@ func proxyProgram(t *testing.T, name string) string {
 	return path
 }
 
-// replaced is a file of deploy/proxy with other addresses. Each of the pairs has to be there.
+// replaced is a file of deploy/proxy with other addresses. It must have each of the pairs.
 func replaced(t *testing.T, name string, pairs ...string) string {
 	t.Helper()
 	text, err := os.ReadFile("../deploy/proxy/" + name)
@@ -218,7 +218,7 @@ func rawPost(t *testing.T, base, path, secret, body string) (int, http.Header) {
 	go func() {
 		defer close(sent)
 		_, _ = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: %s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-			path, strings.TrimPrefix(base, "http://"), secret, len(body), body) // the answer says what became of it
+			path, strings.TrimPrefix(base, "http://"), secret, len(body), body) // the answer has the result
 	}()
 	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
 	if err != nil {

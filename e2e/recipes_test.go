@@ -220,7 +220,7 @@ func TestX15RecipeDescendantsWithoutEnd(t *testing.T) {
 	}
 }
 
-// TestH14RecipeDefinitionsOfManyKeys: somebody without a key has a small folder parsed for
+// TestH14RecipeDefinitionsOfManyKeys: someone without a key has a small folder parsed for
 // many seconds.
 func TestH14RecipeDefinitionsOfManyKeys(t *testing.T) {
 	t.Parallel()

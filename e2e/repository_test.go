@@ -120,7 +120,7 @@ func inForce(commit string) func(client.Factory) bool {
 }
 
 // What is pushed is in force within the poll interval; what is broken is not, and the
-// old stays; what is pushed while the server is away is found when it is back.
+// old stays; what is pushed while the server is down is found when it is back.
 func TestF5FactoryFollowsItsRepository(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
@@ -156,7 +156,7 @@ func TestF5FactoryFollowsItsRepository(t *testing.T) {
 	})
 }
 
-// With a long poll interval a push that the forge tells of is in force all the same,
+// With a long poll interval a push that the forge reports is in force all the same,
 // and so is one that a build syncs.
 func TestF5PushWebhookTellsOfChanges(t *testing.T) {
 	t.Parallel()

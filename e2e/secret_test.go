@@ -91,7 +91,7 @@ func TestS1SecretsOutliveKills(t *testing.T) {
 	}
 }
 
-// TestS1RotationOfTheMasterKey goes the way that docs/secrets.md tells.
+// TestS1RotationOfTheMasterKey follows docs/secrets.md.
 func TestS1RotationOfTheMasterKey(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -33,10 +33,10 @@ func (n *node) onTerminal(columns, rows int, args ...string) (*terminaltest.Pers
 	return p, cmd
 }
 
-// leaves waits for the program and returns its code and what stands on the terminal.
+// leaves waits for the program and returns its code and what is on the terminal.
 func leaves(p *terminaltest.Person, cmd *exec.Cmd) (int, string) {
 	text := p.Rest()
-	_ = cmd.Wait() // the code tells
+	_ = cmd.Wait() // the code says it
 	return cmd.ProcessState.ExitCode(), text
 }
 
@@ -156,7 +156,7 @@ func TestI1WatchOnATerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Reads("✓ echo hello")
-	p.Resize(40, 12) // the kernel tells
+	p.Resize(40, 12) // the kernel sends the signal
 	p.Sees("a narrow rule", func(s *terminaltest.Screen) bool {
 		return strings.Count(s.Text(), "─") == 40
 	})

@@ -169,7 +169,7 @@ func TestI5OneTraceFromDeliveryToCallback(t *testing.T) {
 	})
 }
 
-// checkCallbacks looks at what receivers were told of the trace.
+// checkCallbacks checks what receivers learned of the trace.
 func (s *tracedSite) checkCallbacks(t *testing.T, traceparents []string) {
 	t.Helper()
 	var sent []string

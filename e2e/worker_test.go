@@ -153,7 +153,7 @@ func TestX1SelfHostedWorker(t *testing.T) {
 	})
 }
 
-// the server is restarted while a worker holds a run: the agent goes on and the
+// the server is restarted while a worker holds a run: the agent continues and the
 // run succeeds, with all of its output once.
 func TestX3ServerRestartsUnderAWorker(t *testing.T) {
 	t.Parallel()

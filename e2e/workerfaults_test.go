@@ -96,7 +96,7 @@ func TestX1WorkerFaults(t *testing.T) {
 		lanes := 3
 		site := newFaultSite(t, database, newer, lanes)
 		schedule := faultSchedule(seed, workerFaults(t), faultRounds())
-		// Mostly the lanes wait, so they go on side by side whatever the number of cores. A
+		// Mostly the lanes wait, so they run side by side whatever the number of cores. A
 		// lane that fails ends alone.
 		var playing sync.WaitGroup
 		for i, lane := range site.lanes {
@@ -117,7 +117,7 @@ func TestX1WorkerFaults(t *testing.T) {
 	})
 }
 
-// play holds a run, does the fault and checks what became of the run.
+// play holds a run, does the fault and checks the result.
 func (l *faultLane) play(t *testing.T, round faultRound) {
 	t.Helper()
 	l.ready(t)
@@ -161,7 +161,7 @@ func (r *heldRun) kill(t *testing.T, round faultRound) {
 	r.ended(t, round.kind)
 }
 
-// freeze: SIGSTOP for longer than the lease. The supervisor goes on and ends the agent.
+// freeze: SIGSTOP for longer than the lease. The supervisor keeps running and ends the agent.
 func (r *heldRun) freeze(t *testing.T, round faultRound) {
 	t.Helper()
 	since := now()
@@ -461,7 +461,7 @@ func lifeOf(lives []*agentLife, text string) *agentLife {
 	return nil
 }
 
-// check says what was seen. Of what should go on half may begin again: an answer that a
+// check says what was seen. Of what should continue, half may begin again: an answer that a
 // busy machine gives after two thirds of a second is as good as a cut. What a short cut
 // does to a lease is tested without a machine in package worker.
 func (f *faultTally) check(t *testing.T) {

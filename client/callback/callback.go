@@ -1,9 +1,9 @@
 // Package callback reads the callbacks that a Lineshaft server sends to an endpoint
 // when the state of a run changes. It verifies that they come from that server and are
-// not old, and gives them as typed events. They are signed as Standard Webhooks, so
+// not old, and returns them as typed events. They are signed as Standard Webhooks, so
 // any library for these verifies them as well.
 //
-// A callback can come more than once: Event.ID is the same then, and the same as that
+// A callback can come more than once: Event.ID is then the same, and equals that
 // of the event in the run's log. A Verifier may be used by many goroutines.
 package callback
 
@@ -36,7 +36,7 @@ const (
 	minKeyBytes      = 16
 )
 
-// ErrNotAuthentic says that a callback must not be believed: answer it with 401.
+// ErrNotAuthentic says that a callback must not be trusted: answer it with 401.
 var ErrNotAuthentic = errors.New("the callback is not authentic")
 
 // Event is a callback.
@@ -49,7 +49,7 @@ type Event struct {
 	Data      Data      `json:"data"`
 }
 
-// Data says which run came into which state.
+// Data says which run entered which state.
 type Data struct {
 	EventID string `json:"event_id"`
 	// Sequence is the event's place in the run's log.
@@ -87,10 +87,10 @@ type Option func(*Verifier)
 // after; the default is five minutes.
 func WithTolerance(d time.Duration) Option { return func(v *Verifier) { v.tolerance = d } }
 
-// WithClock tells the time in another way, for tests.
+// WithClock replaces the clock, for tests.
 func WithClock(now func() time.Time) Option { return func(v *Verifier) { v.now = now } }
 
-// WithOldSecret takes callbacks that are signed with another secret as well, while one
+// WithOldSecret also accepts callbacks that are signed with another secret, while one
 // is being replaced. An empty one is ignored.
 func WithOldSecret(secret string) Option { return func(v *Verifier) { v.old = secret } }
 
@@ -128,7 +128,7 @@ func (v *Verifier) Read(r *http.Request) (*Event, error) {
 	return v.Verify(r.Header, body)
 }
 
-// Verify looks at the headers and the bytes of the body, exactly as they came.
+// Verify checks the headers and the bytes of the body, exactly as they came.
 func (v *Verifier) Verify(header http.Header, body []byte) (*Event, error) {
 	id, err := one(header, "Webhook-Id")
 	if err != nil {
@@ -175,8 +175,8 @@ func (v *Verifier) checkTime(stamp string) error {
 	return nil
 }
 
-// signed says that one of the signatures is by one of the keys. There is one spelling
-// of each, and other versions than v1 do not count.
+// signed says that one of the signatures is by one of the keys. Each has exactly one
+// spelling, and versions other than v1 do not count.
 func (v *Verifier) signed(prefix string, body []byte, signatures string) bool {
 	parts := strings.Fields(signatures)
 	if len(parts) > maxSignatures {

@@ -33,14 +33,14 @@ type Sender struct {
 	Secret string
 	// HMAC says how the scheme "hmac" signs; it is zero for all others.
 	HMAC HMAC
-	// Now tells the time; nil is time.Now.
+	// Now returns the time; nil is time.Now.
 	Now func() time.Time
 }
 
 // HMAC holds the settings of the scheme "hmac", as those of the webhook.
 type HMAC struct {
 	Header          string // carries the signature; needed
-	Prefix          string // stands before it, such as "sha256="
+	Prefix          string // comes before it, such as "sha256="
 	Digest          string // sha1, sha256 (also when empty), sha384 or sha512
 	Encoding        string // hex (also when empty) or base64
 	Template        string // what is signed: "{body}" (also when empty), "{timestamp}.{body}", …
@@ -51,10 +51,10 @@ type HMAC struct {
 // Schemes lists the names of all schemes, without TokenScheme.
 func Schemes() []string { return signature.Names() }
 
-// NewRequest makes a signed POST of a body to the address of a webhook. The id tells
-// the server that a delivery which is sent again is the same; the same body counts as
-// the same delivery when it is empty. An id or a time stamp that the scheme has in the
-// body must be there already.
+// NewRequest makes a signed POST of a body to the address of a webhook. The id shows
+// the server that a delivery sent again is the same one; when it is empty, the same body
+// counts as the same delivery. An id or a time stamp that the scheme has in the
+// body must be in it already.
 func (s Sender) NewRequest(ctx context.Context, address string, body []byte, id string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {

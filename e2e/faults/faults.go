@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/e2e/faults/clock"
 )
 
-// The lanes: what hits workers goes on beside what hits servers, one fault at a time in each.
+// The lanes: workers and servers are hit side by side, one fault at a time in each.
 const (
 	serverLane = "server"
 	workerLane = "worker"
@@ -24,7 +24,7 @@ const (
 type fault struct {
 	class string
 	lane  string
-	// engine is the one that it is for; empty is both.
+	// engine is the engine that it is for; empty is both.
 	engine string
 	// do makes the fault and gives everything back.
 	do func(ctx context.Context, h *hit) error
@@ -37,7 +37,7 @@ type hit struct {
 	target string
 	struck *workerProcess
 	calls  *workload
-	// over is when everything was given back; recovery counts from there. Faults that are
+	// over is when everything was restored; recovery counts from there. Faults that are
 	// themselves a recovery set it when they begin.
 	over time.Time
 	// after is done when the recovery was measured.
@@ -100,7 +100,7 @@ func (h *hit) worker() *workerProcess {
 	return w
 }
 
-// probeWorker returns when a server has answered the worker that was hit. One that ended is
+// probeWorker returns when a server has answered the worker that was hit. A worker that ended is
 // started, as by a service manager: it may have been hit while it tried its sandbox.
 func (h *hit) probeWorker(ctx context.Context) error {
 	before := h.struck.link.answers.Load()
@@ -248,7 +248,7 @@ func breakDisk(ctx context.Context, h *hit) error {
 	return d.during(0, true, func() { pause(ctx, h.between(200*time.Millisecond, 1500*time.Millisecond)) })
 }
 
-// removeCache takes away what a worker keeps of repositories and environments, also while a run
+// removeCache removes what a worker keeps of repositories and environments, also while a run
 // starts from it.
 func removeCache(ctx context.Context, h *hit) error {
 	w := h.worker()

@@ -126,7 +126,7 @@ func TestD2LinkHoldsAndHeals(t *testing.T) {
 	}
 }
 
-// The connection of a COMMIT ends, before it is passed on or after; others go on.
+// The connection of a COMMIT ends, before it is passed on or after; others continue.
 func TestD2LinkCutsInCommit(t *testing.T) {
 	t.Parallel()
 	for _, after := range []bool{true, false} {

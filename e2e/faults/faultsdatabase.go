@@ -16,7 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// errNothing says that there was nothing to hit: it is no fault.
+// errNothing says that there was nothing to hit: it is not a fault.
 var errNothing = errors.New("there was nothing to hit")
 
 func firstOf(errs ...error) error {
@@ -39,7 +39,7 @@ func endDatabase(with syscall.Signal) func(ctx context.Context, h *hit) error {
 	}
 }
 
-// killBackend ends a process below the primary, which then recovers by itself.
+// killBackend ends a process below the primary, which then recovers on its own.
 func killBackend(_ context.Context, h *hit) error {
 	n := h.pg.nodes[h.pg.primary]
 	all := children(n.pid(), "postgres:")
@@ -60,7 +60,7 @@ func killReplica(ctx context.Context, h *hit) error {
 }
 
 // promote kills the primary for good. Recovery counts from that moment to the first
-// delivery that is taken; the old primary then becomes the replica of the new one.
+// delivery that is accepted; the old primary then becomes the replica of the new one.
 func promote(ctx context.Context, h *hit) error {
 	h.target = h.pg.nodes[h.pg.primary].name
 	if err := h.pg.awaitSync(ctx); err != nil {
@@ -88,7 +88,7 @@ func freezeDatabase(ctx context.Context, h *hit) error {
 	return nil
 }
 
-// thaw lets a process and all below it go on.
+// thaw lets a process and all below it continue.
 func thaw(pid int) {
 	if pid == 0 {
 		return
@@ -120,8 +120,8 @@ func cutCommit(ctx context.Context, h *hit) error {
 	return nil
 }
 
-// jumpDatabase does to leases what a date of the database does that is set forward by an hour:
-// all of them are over.
+// jumpDatabase does to leases what setting the database's date forward by an hour does:
+// all of them run out.
 func jumpDatabase(ctx context.Context, h *hit) error {
 	h.target = h.pg.nodes[h.pg.primary].name
 	const sql = `WITH over AS (UPDATE executions SET lease_until = lease_until - 3600000000 WHERE ended_at = 0 RETURNING 1)
@@ -139,7 +139,7 @@ func jumpDatabase(ctx context.Context, h *hit) error {
 }
 
 // tearWAL ends the server and leaves what a power cut in the middle of a write leaves: the
-// beginning of a frame that nobody was told of.
+// beginning of a frame that was never acknowledged.
 func tearWAL(ctx context.Context, h *hit) error {
 	s := h.server()
 	s.kill()

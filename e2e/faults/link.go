@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// link is the one way from one process to another: a TCP proxy of ours that can be cut (what
-// is sent is lost without a word), reset, or cut in the middle of a COMMIT. Network namespaces
+// link is the only way from one process to another: a TCP proxy of ours that can be cut (what
+// is sent is lost silently), reset, or cut in the middle of a COMMIT. Network namespaces
 // can only do the first, need a bridge for each pair, and e2e has them for workers already.
 type link struct {
 	name     string
@@ -81,8 +81,8 @@ func (l *link) carry(ctx context.Context, in net.Conn) {
 	l.copy(in, out, false)
 }
 
-// copy passes bytes on until one side ends. During a cut it holds them; a cut that ends gives
-// them back, as a network does that sends again.
+// copy passes bytes on until one side ends. During a cut it holds them; the end of a cut
+// releases them, as a network does that sends again.
 func (l *link) copy(to, from net.Conn, towards bool) {
 	defer l.end(to)
 	defer l.end(from)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestMain makes the test program the one that puts the filter on others, as the program itself is.
+// TestMain lets the test program put the filter on others, as the program itself does.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 3 && os.Args[1] == wrapRole {
 		fmt.Fprintln(os.Stderr, wrap(os.Args[2], os.Args[3:]))

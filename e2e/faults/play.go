@@ -109,7 +109,7 @@ func (p *part) breakLane(length context.Context, r *rig, calls *workload, lane s
 		if err := p.strike(ctx, f, h, out); err != nil {
 			return fmt.Errorf("%s of %s: %w", f.class, h.target, err)
 		}
-		pause(length, time.Duration(100+random.IntN(900))*time.Millisecond) // something has to be under way
+		pause(length, time.Duration(100+random.IntN(900))*time.Millisecond) // something must be under way
 	}
 	return nil
 }
@@ -150,7 +150,7 @@ func (p *part) strike(ctx context.Context, f fault, h *hit, out io.Writer) error
 	return nil
 }
 
-// check has the checker decide, which gets the history as it is on disk and the address of the
+// check lets the checker decide. It gets the history from the disk and the address of the
 // server.
 func (p *part) check(ctx context.Context, r *rig, file string) error {
 	if err := errors.Join(addSigns(r.ledger(), r.book), r.book.Err()); err != nil {
@@ -187,7 +187,7 @@ func (p *part) check(ctx context.Context, r *rig, file string) error {
 	return nil
 }
 
-// keepState writes down what the servers said, for whoever looks into a finding.
+// keepState writes down what the servers said, for anyone who looks into a finding.
 func keepState(file string, state *check.State) error {
 	text, err := json.Marshal(state)
 	if err != nil {

@@ -148,7 +148,7 @@ func (c *cluster) awaitNode(ctx context.Context, i int) error {
 	})
 }
 
-// addReplica makes the server that is not the primary from it anew, and has every COMMIT
+// addReplica makes the other server a new copy of the primary, and has every COMMIT
 // wait for it from then on.
 func (c *cluster) addReplica(ctx context.Context) error {
 	i := 1 - c.primary
@@ -185,7 +185,7 @@ func (c *cluster) addReplica(ctx context.Context) error {
 	return c.awaitSync(ctx)
 }
 
-// awaitSync waits until every COMMIT is on the replica, too.
+// awaitSync waits until every COMMIT is also on the replica.
 func (c *cluster) awaitSync(ctx context.Context) error {
 	return await(ctx, "the replica has all", func(ctx context.Context) bool {
 		state, err := c.query(ctx, c.primary, "SELECT sync_state FROM pg_stat_replication WHERE state = 'streaming'")
@@ -194,7 +194,7 @@ func (c *cluster) awaitSync(ctx context.Context) error {
 }
 
 // promote ends the primary and lets the replica take over. It calls follow when the new
-// one takes writes; who follows comes back with the address of what to use from then on.
+// primary accepts writes, with the address to use from then on.
 func (c *cluster) promote(ctx context.Context, follow func(address string)) error {
 	if err := c.awaitSync(ctx); err != nil {
 		return err

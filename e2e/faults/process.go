@@ -134,7 +134,7 @@ func children(pid int, word string) (all []int) {
 	return all
 }
 
-// freePort is a port of this machine that nobody listens at, below those that the system
+// freePort is a port of this machine on which nothing listens, below those that the system
 // gives to connections.
 func freePort(ctx context.Context) (int, error) {
 	for range 100 {

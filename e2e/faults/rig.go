@@ -139,7 +139,7 @@ func (r *rig) addServer(ctx context.Context, i int, self, bin string) error {
 }
 
 // awaitServer waits until a server is ready, and starts it again when it has ended: a
-// supervisor of services would do so.
+// supervisor of services would do that.
 func (r *rig) awaitServer(ctx context.Context, s *server) error {
 	return await(ctx, s.name+" is ready", func(ctx context.Context) bool {
 		if !s.running() && s.start() != nil {
@@ -215,8 +215,8 @@ func (r *rig) awaitReady(ctx context.Context) error {
 	return r.awaitServers(ctx)
 }
 
-// awaitServers waits until the database, all servers and the proxy are ready; what has ended
-// is started.
+// awaitServers waits until the database, all servers and the proxy are ready; it starts what
+// has ended.
 func (r *rig) awaitServers(ctx context.Context) error {
 	if r.pg != nil {
 		for i := range r.pg.nodes {

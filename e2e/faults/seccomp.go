@@ -17,9 +17,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A static program calls the kernel itself, so no library can stand between it and its disk.
+// A static program calls the kernel itself, so no library can get between it and its disk.
 // The kernel can: it asks another process about each fsync (seccomp user notification). The
-// rig starts databases and servers through itself in this role; it answers "go on", "wait" or
+// rig starts databases and servers through itself in this role; it answers "continue", "wait" or
 // "EIO".
 
 // wrapRole is the argument that makes this program start another one under the filter.
@@ -144,7 +144,7 @@ func (d *disk) serve(fd int) {
 	}
 }
 
-// reply lets the call go on, or makes it fail.
+// reply lets the call continue, or makes it fail.
 func reply(fd int, id []byte, broken bool) {
 	var response [24]byte // id, value, error, flags
 	copy(response[:8], id)
@@ -171,7 +171,7 @@ func (d *disk) set(delay time.Duration, broken bool) {
 	d.delay, d.broken = delay, broken
 }
 
-// during makes the disk slow or broken for a while. It is no fault if nobody wrote.
+// during makes the disk slow or broken for a while. It is not a fault if nobody wrote.
 func (d *disk) during(delay time.Duration, broken bool, wait func()) error {
 	before := d.count()
 	d.set(delay, broken)

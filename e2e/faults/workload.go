@@ -200,7 +200,7 @@ func (w *workload) setUp(receiver string) []func(made map[string]history.Entry) 
 }
 
 // script is an agent that proves to be alone: it holds a lock on its run's file for its whole
-// life, and the kernel lets go of it when the process ends.
+// life, and the kernel releases the lock when the process ends.
 func (w *workload) script(word string, seconds float64) string {
 	done := ""
 	if word != "" {

@@ -20,7 +20,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
-// finder is met by sandboxes that can say which programs agents find.
+// finder is implemented by sandboxes that can say which programs agents find.
 type finder interface {
 	Find(program, path string) (string, error)
 }
@@ -31,7 +31,7 @@ type readiness struct {
 	available bool
 	missing   string
 	// elsewhere is where this machine has the program. It is for its operator, not
-	// for everybody who may list models.
+	// for everyone who may list models.
 	elsewhere string
 }
 
@@ -44,8 +44,8 @@ type agents struct {
 	find func(program string) bool
 }
 
-// childAllowance is what agents may give to the runs that they start. Without another
-// default the blocks of a prompt are run.
+// childAllowance is what agents may give to the runs that they start. Without any other
+// default, the blocks of a prompt are run.
 func childAllowance(cfg config.Config, opts Options) lineshaft.ChildAllowance {
 	models, _ := loadModels(cfg) // no worker starts with what is wrong in them
 	harnesses := opts.harnesses(cfg)
@@ -54,9 +54,9 @@ func childAllowance(cfg config.Config, opts Options) lineshaft.ChildAllowance {
 	}
 }
 
-// lookForAgents gathers what agents will see. The models are what is right of them.
+// lookForAgents gathers what agents will see. The models are the valid ones.
 func lookForAgents(cfg config.Config, opts Options, isolated isolation) agents {
-	models, _ := loadModels(cfg) // doctor tells what is wrong, and no worker starts with it
+	models, _ := loadModels(cfg) // doctor reports what is wrong, and no worker starts with it
 	harnesses := opts.harnesses(cfg)
 	a := agents{cfg: cfg, models: models, set: harness.Set{Harnesses: harnesses, Default: defaultHarness(cfg, models, harnesses)}}
 	sandbox, ok := isolated.sandbox.(finder)
@@ -205,7 +205,7 @@ func overlap(a, b string) bool {
 		return false // isolate says so
 	}
 	if real, err := filepath.EvalSymlinks(b); err == nil {
-		b = real // it may not be there yet
+		b = real // it may not exist yet
 	}
 	return strings.HasPrefix(a+"/", b+"/") || strings.HasPrefix(b+"/", a+"/")
 }

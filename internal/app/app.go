@@ -48,7 +48,7 @@ type Options struct {
 	// Supervisor is the argv that runs sandbox.Supervise.
 	Supervisor []string
 	// Program is the file of this program, for agents to use; it knows the word forward.
-	// Empty: agents get none, and none without a network reaches its model.
+	// Empty: agents get none, and agents without a network cannot reach their model.
 	Program string
 	// Notice is shown on every page of the dashboard, before what there is to warn of.
 	Notice string
@@ -89,8 +89,8 @@ type App struct {
 
 // Run starts a server and serves until ctx ends, then stops it in an orderly way.
 func Run(ctx context.Context, cfg config.Config, opts Options) error {
-	// First of all and to the end: a hang-up never ends a server. One that comes while
-	// it starts is kept until it has.
+	// First of all and to the end: a hang-up never ends a server. A hang-up during the
+	// start is kept until the server has started.
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	if err := closeMemory(); err != nil {
@@ -258,7 +258,7 @@ func (a *App) startJobs(ctx context.Context) error {
 
 // followFactories reads all webhooks before the first delivery can come, keeps them
 // current and factories in step with their repositories, starts what waits for the end
-// of runs, and tells endpoints of state changes.
+// of runs, and notifies endpoints of state changes.
 func (a *App) followFactories(ctx context.Context) error {
 	if err := a.control.RefreshHooks(ctx); err != nil {
 		return fmt.Errorf("read webhooks: %w", err)
@@ -286,5 +286,5 @@ func (a *App) background(ctx context.Context, run func(context.Context)) {
 	})
 }
 
-// drainWait is what streams and requests get to end before the parts below stop.
+// drainWait is how long streams and requests get to end before the parts below stop.
 const drainWait = 3 * time.Second

@@ -229,7 +229,7 @@ func TestH1OpenRoutes(t *testing.T) {
 	}
 }
 
-// The gauges of callbacks are there from the start, without anything to tell.
+// The gauges of callbacks exist from the start, without anything to report.
 func TestI5CallbacksAreMeasured(t *testing.T) {
 	t.Parallel()
 	a := start(t, settings(t), options(t, nil))

@@ -20,11 +20,11 @@ import (
 // Copied says what a backup, a restore or a move has copied.
 type Copied = store.BackupSummary
 
-// Progress hears each table that is done.
+// Progress is called for each table that is done.
 type Progress func(table string, rows int64)
 
 // Backup writes the database of cfg to a file that only this user may read. The file
-// is there whole or not at all.
+// is written whole or not at all.
 func Backup(ctx context.Context, cfg config.Config, file string, progress Progress) (found Copied, err error) {
 	if err := replaceable(file); err != nil {
 		return found, err
@@ -53,14 +53,14 @@ func Backup(ctx context.Context, cfg config.Config, file string, progress Progre
 	return found, syncFolder(filepath.Dir(file))
 }
 
-// partMark is in the names of files that are still written; partAge is when one that
-// nobody has locked was left behind for sure.
+// partMark is in the names of files that are still being written; an unlocked file older than
+// partAge was certainly left behind.
 const (
 	partMark = ".part-"
 	partAge  = time.Minute
 )
 
-// replaceable refuses a name that has something else than a file: a rename would put
+// replaceable refuses a name that belongs to anything but a file: a rename would put
 // the backup in the place of a device.
 func replaceable(file string) error {
 	info, err := os.Lstat(file)
@@ -77,8 +77,8 @@ func replaceable(file string) error {
 	return nil
 }
 
-// sweepParts removes what backups to the same file left that were killed: each holds
-// everything that a backup does. Those that are still written are locked. Whatever
+// sweepParts removes what killed backups to the same file left: each part holds
+// everything that a backup does. Those that are still being written are locked. A part that
 // cannot be removed does not stop a backup.
 func sweepParts(file string) {
 	entries, err := os.ReadDir(filepath.Dir(file))
@@ -120,7 +120,7 @@ func Restore(ctx context.Context, cfg config.Config, file string, progress Progr
 	return store.Restore(ctx, store.Options{Database: cfg.DatabaseOrDefault()}, open, progress)
 }
 
-// MoveDatabase copies one database into another that is new. The first stays as it is.
+// MoveDatabase copies one database into a new one. The first stays as it is.
 func MoveDatabase(ctx context.Context, from, to string, progress Progress) (Copied, error) {
 	open := func() (io.ReadCloser, error) {
 		snapshot, err := store.OpenReadOnly(ctx, from)

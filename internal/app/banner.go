@@ -11,7 +11,7 @@ import (
 )
 
 // ensureAdmin makes the first admin key and stores it for the local CLI, before
-// anybody can knock.
+// anyone can connect.
 func (a *App) ensureAdmin(ctx context.Context) error {
 	chosen := a.cfg.AdminKey.Reveal()
 	made, err := a.control.EnsureAdmin(ctx, chosen)
@@ -51,7 +51,7 @@ func writeKey(file, key string) error {
 	return nil
 }
 
-// banner tells a person what to do first. The key itself is printed only once, and
+// banner shows a person what to do first. The key itself is printed only once, and
 // only on a terminal.
 func (a *App) banner(ctx context.Context, made, file string) {
 	if a.opts.Out == nil {
@@ -123,7 +123,7 @@ func (a *App) unnamedModel() string {
 	return unnamedModel(models)
 }
 
-// idleModel warns of a model that was named for nothing.
+// idleModel warns of a named model that nothing uses.
 func (a *App) idleModel() string {
 	models, err := loadModels(a.cfg)
 	if err != nil || len(models.Endpoints) > 0 || a.cfg.Model == "" || a.cfg.NoWorker {

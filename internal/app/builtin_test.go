@@ -81,7 +81,7 @@ func ended(t *testing.T, a *app.App, key, runID string, after int64) (*lineshaft
 }
 
 // The built-in agent is what runs get where a model is set up: its commands are
-// sandboxed, its tokens are counted by the gateway, and a follow-up goes on with the
+// sandboxed, its tokens are counted by the gateway, and a follow-up continues the
 // conversation when nothing but the snapshot is left.
 func TestX6BuiltinIsTheDefaultWithAModel(t *testing.T) {
 	t.Parallel()
@@ -121,7 +121,7 @@ func TestX6BuiltinIsTheDefaultWithAModel(t *testing.T) {
 	}
 }
 
-// A cancel in the middle of a command ends it, and an interrupt lets a follow-up go on.
+// A cancel in the middle of a command ends it, and an interrupt lets a follow-up continue.
 func TestR7CancelAndInterruptOfTheBuiltinAgent(t *testing.T) {
 	t.Parallel()
 	a, fake, key := builtinServer(t, "anthropic")

@@ -133,7 +133,7 @@ func (a *App) serveChallenges(ctx context.Context, address string, handler http.
 	return nil
 }
 
-// redirectTo sends browsers to HTTPS. Programs are refused: what they sent in the clear
+// redirectTo sends browsers to HTTPS. Programs are refused: sending in the clear
 // should not go unnoticed.
 func redirectTo(base string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -161,7 +161,7 @@ func eachCertificate(all []certificate.Status, of func(certificate.Status) float
 	return values
 }
 
-// certificateProblem is what everybody may know of the certificates that are not well.
+// certificateProblem is what anyone may know of the certificates that have a problem.
 func certificateProblem(all []certificate.Status) string {
 	var problems []string
 	for _, s := range all {
@@ -175,7 +175,7 @@ func certificateProblem(all []certificate.Status) string {
 	return strings.Join(problems, "; ")
 }
 
-// judgeCertificates says how the certificates stand, and what to do.
+// judgeCertificates says in what state the certificates are, and what to do.
 func judgeCertificates(all []certificate.Status) config.Check {
 	const name = "certificate"
 	var ends, details []string
@@ -206,7 +206,7 @@ func judgeCertificates(all []certificate.Status) config.Check {
 	return bad(name, state, text, "docs/tls.md says what a CA needs to see and how files are replaced; a running server tries again by itself, and at once on SIGHUP")
 }
 
-// checkCertificates looks at the files, or at the CA and at what nodes have got from it.
+// checkCertificates checks the files, or the CA and what nodes have from it.
 func checkCertificates(ctx context.Context, cfg config.Config, opts Options) config.Check {
 	if !cfg.ACME() {
 		files, err := openFiles(cfg, opts)

@@ -25,8 +25,8 @@ func createRun(t *testing.T, a *app.App, key, body string) *lineshaft.Run {
 	return run
 }
 
-// The built-in agent that continues a conversation asks the model with the messages of
-// before; what the server gave to runs that chose nothing is in their configuration, and
+// The built-in agent that continues a conversation asks the model with the earlier
+// messages; what the server gave to runs that chose nothing is in their configuration, and
 // lists find them by it.
 func TestR2BuiltinAgentContinues(t *testing.T) {
 	t.Parallel()

@@ -24,7 +24,7 @@ const doctorTimeout = 10 * time.Second
 func Doctor(ctx context.Context, cfg config.Config, opts Options) []config.Check {
 	ctx, cancel := context.WithTimeout(ctx, doctorTimeout)
 	defer cancel()
-	isolated, _ := isolate(ctx, cfg, opts) // checkIsolation tells what is wrong with it
+	isolated, _ := isolate(ctx, cfg, opts) // checkIsolation reports what is wrong with it
 	checks := []config.Check{
 		checkDataDir(cfg),
 		checkDatabase(ctx, cfg),
@@ -94,7 +94,7 @@ func checkDatabase(ctx context.Context, cfg config.Config) config.Check {
 		return bad(name, config.CheckProblem, err.Error(), "check --database and that the server behind it runs")
 	}
 	defer func() { _ = s.Close() }() // it was only read
-	// What waits is told even if the database does not say for whom.
+	// What waits is reported even if the database does not say for whom.
 	if since, by, _ := s.HeldBack(ctx); !since.IsZero() && time.Since(since) > heldLong {
 		return bad(name, config.CheckWarning, "callbacks and streams of state changes are held back since "+since.UTC().Format(time.RFC3339)+" by "+by, mendHeld)
 	}
@@ -152,7 +152,7 @@ func mendIsolation(cfg config.Config) string {
 	return "install bubblewrap (apt-get install bubblewrap), or say --isolation none"
 }
 
-// mechanism is met by sandboxes that can say how they hold limits.
+// mechanism is implemented by sandboxes that can say how they hold limits.
 type mechanism interface {
 	Mechanism(ctx context.Context) sandbox.Report
 }

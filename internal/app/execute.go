@@ -21,7 +21,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
-// podGrace is what the executor may take to end; its pod gets a little more.
+// podGrace is how long the executor may take to end; its pod gets a little more.
 const podGrace = 8 * time.Second
 
 // Install is the first step of a pod: it puts this program and the job where the
@@ -32,7 +32,7 @@ func Install(program, root string) error {
 
 // Execute is the ordinary worker for one execution, in a pod. It takes the execution
 // over from the launcher and returns when it is over, or handed back because the pod
-// has to end.
+// must end.
 func Execute(ctx context.Context, root string, opts Options) error {
 	if err := closeMemory(); err != nil {
 		return err
@@ -179,7 +179,7 @@ func podGateway(cfg config.Config, opts Options, parts workerParts) (*gateway.Ga
 	return gateway.New(gateway.Config{Models: models, Logger: opts.Logger, Tracer: parts.tracer}), nil
 }
 
-// newLauncher makes what places runs in a cluster.
+// newLauncher makes the launcher that places runs in a cluster.
 func newLauncher(cfg config.Config, opts Options, parts workerParts, plane worker.Control) (*kubernetes.Launcher, error) {
 	whole, ok := plane.(kubernetes.Control)
 	if !ok {

@@ -65,7 +65,7 @@ func (w *foreignWorld) check(who string, c request) {
 		at := strings.Index(strings.ToUpper(answer), foreignMark)
 		w.Errorf("%s: %s: %d shows what is foreign: …%s…", who, c, status, answer[max(0, at-200):min(len(answer), at+60)])
 	}
-	open := strings.HasSuffix(c.path, "/redirect") // for everybody, to a page that is not
+	open := strings.HasSuffix(c.path, "/redirect") // for everyone, to a page that is not
 	for _, set := range []things{w.foreign, w.none} {
 		for noun, value := range set {
 			if noun != "environmentUid" && strings.Contains(answer, value) && !strings.Contains(c.String(), value) && !open {

@@ -271,7 +271,7 @@ func (w *world) deliver(mark string, ids things) {
 	ids["deliveryId"] = receipt.DeliveryID
 }
 
-// work starts a run and lets it say, report and keep the mark; it goes on.
+// work starts a run and lets it say, report and keep the mark; it keeps running.
 func (w *world) work(mark string, ids things, more string) (runToken string) {
 	w.Helper()
 	ids["runId"] = w.make("/agent/runs", "run_id", `{%[2]s"prompt":"%[1]s","title":"%[1]s","metadata":{"k":"%[1]s"},"config":{"environment_id":%[3]q},

@@ -8,7 +8,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/git"
 )
 
-// openGit makes what fetches repositories, for the control plane and for the worker.
+// openGit makes the client that fetches repositories, for the control plane and for the worker.
 func openGit(cfg config.Config) (*git.Client, error) {
 	client, err := git.New(git.Config{
 		Cache: filepath.Join(cfg.DataDir, "git"), Forge: cfg.ForgeURL, Credentials: cfg.ForgeCredentials.Reveal(), AllowFile: cfg.AllowLocalGit,

@@ -30,7 +30,7 @@ const (
 	canary         = "canary-of-the-servers-environment"
 )
 
-// dial tries to connect, from inside a sandbox, and says what came of it.
+// dial tries to connect, from inside a sandbox, and reports the result.
 func dial(network, address string) int {
 	dialer := net.Dialer{Timeout: 2 * time.Second}
 	conn, err := dialer.DialContext(context.Background(), network, address)

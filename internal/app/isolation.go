@@ -97,7 +97,7 @@ func isolate(ctx context.Context, cfg config.Config, opts Options) (isolation, e
 	}, nil
 }
 
-// asked is an isolation that somebody asked for: there is no other instead.
+// asked is an isolation that was asked for: no other one replaces it.
 func asked(ctx context.Context, s sandbox.Sandbox) (isolation, error) {
 	if err := s.Check(ctx); err != nil {
 		return isolation{}, fmt.Errorf("isolation %s was asked for: %w", s.Name(), err)

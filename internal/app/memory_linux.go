@@ -8,7 +8,7 @@ import (
 
 // closeMemory keeps other processes of the same user out of this one's memory and
 // /proc folder: agents may run as that user, and this process has secrets that they
-// are not given. It does not pass on to programs that are started.
+// are not given. Started programs do not inherit this.
 func closeMemory() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return fmt.Errorf("keep other processes out of this one's memory: %w", err)

@@ -60,7 +60,7 @@ func TestX4OtherProcessesDoNotReadOurs(t *testing.T) {
 			t.Parallel()
 			cmd := exec.CommandContext(t.Context(), os.Args[0], "closed", as)
 			cmd.Dir, cmd.Env = "/", append(os.Environ(), "PRIVATE_VALUE=x")
-			if os.Geteuid() == 0 { // root may read everything, so be somebody else
+			if os.Geteuid() == 0 { // root may read everything, so be another user
 				cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 64320, Gid: 64320}}
 				cmd.Path = readable(t)
 			}

@@ -17,7 +17,7 @@ import (
 )
 
 // loadModels puts together the endpoints of the file and of the environment. The
-// error tells all problems at once and never a key.
+// error reports all problems at once and never a key.
 func loadModels(cfg config.Config) (model.Set, error) {
 	set := model.Set{Default: cfg.Model}
 	var errs []error
@@ -137,7 +137,7 @@ func modelInfos(set model.Set) []api.ModelInfo {
 	return list
 }
 
-// standardModel is what runs get that choose no model; false when nobody has named one
+// standardModel is the model for runs that choose none; false when nobody has named one
 // that an endpoint serves.
 func standardModel(set model.Set) (model.Choice, bool) {
 	for _, protocol := range append(builtinProtocols(), model.Gemini) {
@@ -180,7 +180,7 @@ func defaultModels(cfg config.Config) map[string]string {
 }
 
 // unnamedModel says that an endpoint could serve the built-in agent, but nobody has
-// said with which model; empty when that is not so.
+// said with which model; empty otherwise.
 func unnamedModel(set model.Set) string {
 	speaks := slices.ContainsFunc(set.Endpoints, func(e model.Endpoint) bool { return slices.Contains(builtinProtocols(), e.Protocol) })
 	if !speaks || set.DefaultFor(builtinProtocols()...) != "" {
@@ -216,7 +216,7 @@ func noModel(name string, set model.Set) string {
 
 const fixIdleModel = "set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY, LINESHAFT_GEMINI_API_KEY or --models-file (docs/models.md)"
 
-// idleModel says that a model was named and nothing is there that could serve it: a key
+// idleModel says that a model was named and no endpoint could serve it: a key
 // was forgotten, or its variable is misspelt.
 func idleModel(name string) string {
 	return fmt.Sprintf("the model %q is not used: there is no endpoint", name)

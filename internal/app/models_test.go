@@ -58,7 +58,7 @@ func TestX12ModelsComeFromFileAndEnvironment(t *testing.T) {
 }
 
 // what is listed is what runs get, as doctor has it: a default that no endpoint
-// lists is there, one that nothing serves is not.
+// lists is among them, one that nothing serves is not.
 func TestX6ListedModelsAreThoseThatRunsGet(t *testing.T) {
 	t.Parallel()
 	idle, open := config.Default(), config.Default()

@@ -21,7 +21,7 @@ import (
 
 var _ worker.Control = (*remote.Client)(nil)
 
-// RemoteWorker is what a self-hosted worker is told beside its settings.
+// RemoteWorker is what a self-hosted worker is given besides its settings.
 type RemoteWorker struct {
 	// ID is what runs are addressed to.
 	ID string
@@ -32,7 +32,7 @@ type RemoteWorker struct {
 	Labels []string
 }
 
-// orphanTime is what supervisors of a worker that died get to end their agents; they
+// orphanTime is how long supervisors of a dead worker get to end their agents; they
 // do so at once, by SIGKILL, when the worker's pipe closes.
 const orphanTime = time.Second
 
@@ -67,8 +67,8 @@ func RunWorker(ctx context.Context, cfg config.Config, opts Options, as RemoteWo
 		return err
 	}
 	if r.isolated.cluster != nil {
-		// What an earlier launcher placed goes on, so nothing of it is given up: this is a
-		// new process, which takes those executions on one by one.
+		// What an earlier launcher placed keeps running, so none of it is given up: this is a
+		// new process, which takes on those executions one by one.
 		home.process, home.unclean = id.Alphanumeric(12), false
 	}
 	if r.isolated.warning != "" {
@@ -87,7 +87,7 @@ func RunWorker(ctx context.Context, cfg config.Config, opts Options, as RemoteWo
 	return r.run(ctx)
 }
 
-// notAServers refuses a folder that a server keeps its database and keys in: agents
+// notAServers refuses a folder in which a server keeps its database and keys: agents
 // of a worker would be near them.
 func notAServers(cfg config.Config) error {
 	for _, file := range []string{filepath.Join(cfg.DataDir, "lineshaft.db"), cfg.AdminKeyFile(), filepath.Join(cfg.DataDir, "master.key")} {
@@ -140,14 +140,14 @@ func (r *remoteWorker) run(ctx context.Context) error {
 	if err := r.untilOver(ctx, w); err != nil {
 		return errors.Join(err, r.stop(context.WithoutCancel(ctx), w))
 	}
-	if r.isolated.cluster == nil { // pods go on
+	if r.isolated.cluster == nil { // pods keep running
 		r.sayf("Worker %s is draining: what runs has %s to end, then it is handed back\n", r.as.ID, r.cfg.ShutdownGrace/2)
 	}
 	return r.stop(context.WithoutCancel(ctx), w)
 }
 
-// untilOver waits for the end of ctx. A key that was revoked is its end, too: once
-// nothing runs any more, since whatever runs is lost with its lease.
+// untilOver waits for the end of ctx. A revoked key also ends it, once
+// nothing runs any more, since everything that runs is lost with its lease.
 func (r *remoteWorker) untilOver(ctx context.Context, w executor) error {
 	told := false
 	for pause.For(ctx, connectPause) {
@@ -166,7 +166,7 @@ func (r *remoteWorker) untilOver(ctx context.Context, w executor) error {
 	return nil
 }
 
-// connect waits for a server that is away. What a server refuses is final.
+// connect waits for a server that is unreachable. A refusal by the server is final.
 func (r *remoteWorker) connect(ctx context.Context) (remote.Welcome, error) {
 	for {
 		welcome, err := r.client.Connect(ctx)
@@ -189,7 +189,7 @@ func (r *remoteWorker) stop(ctx context.Context, w executor) error {
 	goodBye, cancel := context.WithTimeout(ctx, leaveTime)
 	defer cancel()
 	if err := r.client.Leave(goodBye); err != nil {
-		r.opts.Logger.WarnContext(ctx, "say good-bye", "err", err) // the server finds out by itself
+		r.opts.Logger.WarnContext(ctx, "say good-bye", "err", err) // the server will notice
 	}
 	r.sayf("Worker %s has stopped\n", r.as.ID)
 	if late != nil {
@@ -198,7 +198,7 @@ func (r *remoteWorker) stop(ctx context.Context, w executor) error {
 	return r.home.leave()
 }
 
-// away tells people when the server stops answering and when it is back.
+// away notifies people when the server stops answering and when it is back.
 func (r *remoteWorker) away(ctx context.Context) func(error) {
 	return func(reason error) {
 		if reason != nil {

@@ -188,7 +188,7 @@ func TestX5AWorkerWithoutItsSandboxDoesNotStart(t *testing.T) {
 	}
 }
 
-// A server that is away is waited for; the worker says so once.
+// A worker waits for an unreachable server, and says so once.
 func TestX3AWorkerWaitsForItsServer(t *testing.T) {
 	t.Parallel()
 	out := newSaid()
@@ -199,7 +199,7 @@ func TestX3AWorkerWaitsForItsServer(t *testing.T) {
 	}
 }
 
-// A server that speaks no HTTPS would be waited for in vain: the likely cause is told.
+// Waiting for a server that speaks no HTTPS would not help: the likely cause is reported.
 func TestX3AWorkerSaysThatItsServerSpeaksNoHTTPS(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())

@@ -88,7 +88,7 @@ func (a *App) serve(ctx context.Context) error {
 			pages.ServeHTTP(w, r)
 		}),
 		ReadHeaderTimeout: 10 * time.Second,
-		// Whoever sends a body does it within this time, wanted or not; streams lift it.
+		// A body must arrive within this time, wanted or not; streams lift the limit.
 		ReadTimeout:    time.Minute,
 		IdleTimeout:    2 * time.Minute,
 		MaxHeaderBytes: 64 << 10,
@@ -110,8 +110,8 @@ func (a *App) serve(ctx context.Context) error {
 	return nil
 }
 
-// delivered says whether a request is for the ingress: whatever is sent below its prefix,
-// and what is sent elsewhere below /webhooks/, where a sender may have a wrong address.
+// delivered says whether a request is for the ingress: anything sent below its prefix,
+// and anything sent elsewhere below /webhooks/, where a sender may have a wrong address.
 // Pages there are only read.
 func delivered(r *http.Request) bool {
 	path := r.URL.Path
@@ -159,8 +159,8 @@ const (
 	mendHeld = "end that transaction: pg_terminate_backend(PROCESS), or ROLLBACK PREPARED for a prepared one; it may be in any database of the PostgreSQL server"
 )
 
-// gaugeCallbacks adds what this node last saw of callbacks to the metrics: reading them
-// asks nothing of the database.
+// gaugeCallbacks adds what this node last saw of callbacks to the metrics: reading those
+// needs no database query.
 func (a *App) gaugeCallbacks() {
 	gauge := func(name, help string, of func(notify.CallbackBacklog) float64) {
 		a.metrics.Gauge(name, help, func() float64 { return of(a.control.CallbackBacklog()) })

@@ -26,7 +26,7 @@ func answered(t *testing.T, method, url string) *http.Response {
 }
 
 // Every page and every action of pages is reached at its address: nothing else that the
-// server serves stands in front of it.
+// server serves gets in its way.
 func TestI2EveryPageIsReached(t *testing.T) {
 	t.Parallel()
 	a := start(t, settings(t), options(t, nil))

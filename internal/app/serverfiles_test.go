@@ -22,7 +22,7 @@ var notHidden = []string{
 }
 
 // Every file that the settings name is hidden from agents, and a new setting of
-// text fails here until somebody has decided.
+// text fails here until someone has decided.
 func TestX5FilesOfTheSettingsAreHidden(t *testing.T) {
 	t.Parallel()
 	for i := range reflect.TypeFor[config.Config]().NumField() {

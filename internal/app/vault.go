@@ -24,7 +24,7 @@ func keySource(cfg config.Config) vault.Source {
 }
 
 // loadVault reads the master key. A missing file is made only while the database
-// has nothing that another key has sealed: a new key would open none of that.
+// has nothing that another key has sealed: a new key could not open that.
 func loadVault(ctx context.Context, cfg config.Config, s *store.Store) (*vault.Vault, error) {
 	probe, err := s.GetSetting(ctx, secrets.ProbeSetting)
 	if err != nil {
@@ -46,7 +46,7 @@ func loadKeys(ctx context.Context, cfg config.Config) (*vault.Vault, error) {
 	return vault.Load(ctx, keySource(cfg))
 }
 
-// checkMasterKey looks whether the master key is there and opens everything.
+// checkMasterKey checks that the master key exists and opens everything.
 func checkMasterKey(ctx context.Context, cfg config.Config) config.Check {
 	const name = "master key"
 	source := keySource(cfg)
@@ -89,7 +89,7 @@ func sealedCheck(keyID string, count secrets.SealedCount, err error) config.Chec
 	return good(name, "%s, with %d secrets under it", keyID, count.Current)
 }
 
-// openBlobs makes what keeps files outside of the database; nil when nothing does.
+// openBlobs opens the storage for files outside of the database; nil when there is none.
 func (a *App) openBlobs() (store.Blobs, error) {
 	switch cfg := a.cfg; {
 	case cfg.BlobDir != "":

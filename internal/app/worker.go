@@ -68,8 +68,8 @@ func (a *App) measurePrepared(w *worker.Worker) {
 	})
 }
 
-// agentGrace is what an agent has between SIGTERM and SIGKILL, unless it is a short
-// shutdown grace that ends it.
+// agentGrace is the time between SIGTERM and SIGKILL for an agent, unless a short
+// shutdown grace ends it.
 const agentGrace = 2 * time.Second
 
 // workerParts are what a worker is made of besides its settings.
@@ -100,7 +100,7 @@ type executor interface {
 	Running() int
 }
 
-// newWorker makes a worker of the settings, in the server or in a process of its own.
+// newWorker makes a worker from the settings, in the server or in a process of its own.
 func newWorker(cfg config.Config, opts Options, parts workerParts, control worker.Control) (executor, error) {
 	if parts.isolated.cluster != nil {
 		return newLauncher(cfg, opts, parts, control)
@@ -139,7 +139,7 @@ func newLocalWorker(cfg config.Config, opts Options, parts workerParts, control 
 		CacheBytes: cfg.EnvironmentCache / 2, CacheAge: cfg.EnvironmentCacheAge, SetUp: parts.setUp, // mirrors have the other half
 		Workspace:   workspace.Limits{TurnBytes: min(cmp.Or(cfg.DiskLimit, cfg.ArtifactLimit), cfg.ArtifactLimit)},
 		OutputBytes: cfg.OutputLimit, OutputEvents: cfg.EventLimit, Drain: cfg.ShutdownGrace / 2, Logger: opts.Logger,
-		// What ignores SIGTERM is to be gone, and handed back, within the grace of all.
+		// What ignores SIGTERM must be gone, and handed back, within the grace of all.
 		Grace: min(agentGrace, cfg.ShutdownGrace/4), Ended: parts.ended, Tracer: parts.tracer,
 	}, control)
 }

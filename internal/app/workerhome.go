@@ -14,8 +14,8 @@ import (
 )
 
 // workerHome is the folder of one worker process. A process that ends in good order
-// takes its name away; one that finds a name there is the next life of a process that
-// died, and says so to the server, which then knows that what that one held is over
+// removes its name; a process that finds a name is the next life of a process that
+// died, and reports that to the server, which then knows that what that one held is over
 //
 type workerHome struct {
 	dir     string

@@ -81,7 +81,7 @@ func TestI1AutomationBodies(t *testing.T) {
 }
 
 // TestI1AutomationChanges: what `automation update` makes of its flags and of what
-// the automation is now. deploy listens to a webhook that is gone, too.
+// the automation is now. deploy also listens to a webhook that is gone.
 func TestI1AutomationChanges(t *testing.T) {
 	t.Parallel()
 	const left = `"webhook_ids":["` + hookUID + `"],"webhooks":["left"]`

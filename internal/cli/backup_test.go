@@ -90,7 +90,7 @@ func TestI1BackupMistakes(t *testing.T) {
 	}
 }
 
-// What a command refuses by itself is told as what a server refuses: without codes for
+// A refusal by the command itself is shown like one by a server: without codes for
 // programs, and with what to do next.
 func TestI1LocalRefusalsAreForPeople(t *testing.T) {
 	t.Parallel()

@@ -5,8 +5,8 @@
 // (serve, migrate, doctor, supervise) is handed in as functions, so that tests need no
 // server; Program has the real ones. Only main may import it.
 //
-// Exit codes: 0 done, 1 failed, 2 used wrongly, 3 not found, 4 denied. What was asked
-// for goes to standard output, everything else to standard error. Colour and progress
+// Exit codes: 0 done, 1 failed, 2 used wrongly, 3 not found, 4 denied. Results
+// go to standard output, everything else to standard error. Colour and progress
 // appear only on a terminal, and never when NO_COLOR is set.
 package cli
 
@@ -39,8 +39,8 @@ type Deps struct {
 // Main runs the command with its arguments, without the program's name, and
 // returns the exit code.
 func Main(ctx context.Context, args []string, deps Deps) int {
-	// Every start of an agent waits for this one, so it comes before everything else,
-	// signals included: the supervisor has its own way with them.
+	// Every start of an agent waits for this, so it comes before everything else,
+	// signals included: the supervisor handles those itself.
 	if len(args) > 0 && args[0] == "supervise" && deps.Supervise != nil {
 		return deps.Supervise(ctx)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// completionTime is how long somebody who pressed Tab waits at most.
+	// completionTime is how long anyone who pressed Tab waits at most.
 	completionTime = 2 * time.Second
 	// completionMost is how many things are proposed; nobody reads more.
 	completionMost = 100
@@ -43,7 +43,7 @@ func (find offers) uids(ctx context.Context, c *client.Client, factory string) (
 }
 
 // completeNames makes a shell propose the names and ids of things on the server: as
-// arguments, by the word that stands for them in the usage line, and as values of flags.
+// arguments, by the word for them in the usage line, and as values of flags.
 func (sh program) completeNames(cmd *cobra.Command) {
 	known := sh.offersOf()
 	for _, sub := range cmd.Commands() {
@@ -79,7 +79,7 @@ func (sh program) completeNames(cmd *cobra.Command) {
 	}
 }
 
-// argumentOf is the noun that the first argument of a command stands for.
+// argumentOf is the noun of the first argument of a command.
 func argumentOf(cmd *cobra.Command) string {
 	words := strings.Fields(cmd.Use)
 	if len(words) < 2 || strings.HasPrefix(words[1], "--") {

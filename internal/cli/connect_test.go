@@ -55,7 +55,7 @@ func TestS6LocalKeyStaysLocal(t *testing.T) {
 }
 
 // TestS6AKeyGoesToItsServerOnly: LINESHAFT_API_KEY is for LINESHAFT_URL when both are set,
-// and for no context; the error says so, and `context show` tells the same.
+// and for no context; the error says so, and `context show` says the same.
 func TestS6AKeyGoesToItsServerOnly(t *testing.T) {
 	t.Parallel()
 	contexts := file(t, "contexts.yaml", "contexts:\n  prod:\n    url: https://prod.example\n  local:\n    url: http://127.0.0.1:1\n")
@@ -103,7 +103,7 @@ func TestS6NoKey(t *testing.T) {
 	}
 }
 
-// TestI1StartHintIsForNewcomers: who names a server is not told to start one.
+// TestI1StartHintIsForNewcomers: anyone who names a server is not asked to start one.
 func TestI1StartHintIsForNewcomers(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

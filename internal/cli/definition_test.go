@@ -66,7 +66,7 @@ func TestF3ValidateWorksOffline(t *testing.T) {
 	if len(s.requests()) != 0 {
 		t.Errorf("asked the server: %+v", s.requests())
 	}
-	for _, command := range []string{"plan", "apply", "drift"} { // only a factory that is there could add to the mistakes
+	for _, command := range []string{"plan", "apply", "drift"} { // only an existing factory could add to the mistakes
 		if r := s.run(t.Context(), "factory", command, dir); r.code != shell.ExitFailed || !strings.Contains(r.err, "factory.yaml:3:1: ") {
 			t.Errorf("%s: %+v", command, r)
 		}
@@ -164,7 +164,7 @@ func TestF5Export(t *testing.T) {
 	}
 }
 
-// A server cannot write outside of the folder, nor through a link that is there.
+// A server cannot write outside of the folder, nor through an existing link.
 func TestS7ExportStaysInItsFolder(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"../out.txt", "/etc/out.txt", "link/out.txt"} {
@@ -234,7 +234,7 @@ func TestI1DefinitionMistakes(t *testing.T) {
 	}
 }
 
-// All thirty mistakes of a folder are told at once, as text and as JSON.
+// All thirty mistakes of a folder are shown at once, as text and as JSON.
 func TestF3ThirtyMistakesAreShown(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join("..", "definition", "testdata", "mistakes")

@@ -115,7 +115,7 @@ func TestW11LogOfADeletedWebhook(t *testing.T) {
 	}
 }
 
-// TestW11EmptyLogs: what is told depends on what is in the way.
+// TestW11EmptyLogs: the text depends on what is in the way.
 func TestW11EmptyLogs(t *testing.T) {
 	t.Parallel()
 	s := hooked(t)
@@ -137,7 +137,7 @@ func TestW11EmptyLogs(t *testing.T) {
 	}
 }
 
-// TestW16WebhooksOfNoFilter: without webhooks there is nothing to tell about them.
+// TestW16WebhooksOfNoFilter: without webhooks there is nothing to say about them.
 func TestW16WebhooksOfNoFilter(t *testing.T) {
 	t.Parallel()
 	for checks, want := range map[string]string{

@@ -16,8 +16,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
-// Documented commands have flags that there are, and those that work inside a factory
-// name it: without, they fail for everybody who has a second one.
+// Documented commands have existing flags, and those that work inside a factory
+// name it: otherwise they fail for everyone who has a second one.
 func TestI7DocumentedCommandsNameTheirFactory(t *testing.T) {
 	t.Parallel()
 	var pages []string

@@ -108,7 +108,7 @@ func TestI1SeveralIDs(t *testing.T) {
 	if r.code != shell.ExitNotFound || r.out != "cancelled good\ncancelled fine\n" || r.err != "gone: no such thing here\nError: 1 of 3 was not cancelled\n  `lineshaft runs list` shows the runs that your key may see.\n" {
 		t.Errorf("%+v", r)
 	}
-	r = s.run(t.Context(), "runs", "cancel", "gone", "lost") // neither error nor hint is told twice
+	r = s.run(t.Context(), "runs", "cancel", "gone", "lost") // neither error nor hint is shown twice
 	if r.code != shell.ExitNotFound || r.err != "gone: no such thing here\nlost: no such thing here\nError: 2 of 2 were not cancelled\n  `lineshaft runs list` shows the runs that your key may see.\n" {
 		t.Errorf("%+v", r)
 	}

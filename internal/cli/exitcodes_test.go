@@ -21,7 +21,7 @@ import (
 )
 
 // exitCase is a command and calls of it that end with each exit code. In lines, {name}
-// stands for what the test has made. A column that cannot be is "-"; why is said there.
+// is replaced with what the test has made. An impossible column is "-", with the reason.
 type exitCase struct {
 	command string
 	// ok ends with 0, wrong with 2, missing with 3.

@@ -108,7 +108,7 @@ func TestFollowupWithFileAlone(t *testing.T) {
 	}
 }
 
-// TestX7AnAnswerIsToldAsOne: the question that was just answered is not told again,
+// TestX7AnAnswerIsToldAsOne: the question that was just answered is not shown again,
 // but a further one is.
 func TestX7AnAnswerIsToldAsOne(t *testing.T) {
 	t.Parallel()
@@ -126,7 +126,7 @@ func TestX7AnAnswerIsToldAsOne(t *testing.T) {
 	}
 }
 
-// gate is a run that works until the test lets it go on.
+// gate is a run that works until the test lets it continue.
 type gate struct {
 	sent chan struct{}
 	once sync.Once
@@ -191,7 +191,7 @@ func TestI1InterruptWhileStarting(t *testing.T) {
 	}
 }
 
-// TestI1FollowIsLive: output is there before the run ends.
+// TestI1FollowIsLive: output appears before the run ends.
 func TestI1FollowIsLive(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -232,7 +232,7 @@ func (w *watched) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// TestI1BlockedIsTold: a run that waits for an answer is told about, also in a pipe.
+// TestI1BlockedIsTold: a run that waits for an answer is reported, also in a pipe.
 func TestI1BlockedIsTold(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

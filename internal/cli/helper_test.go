@@ -60,7 +60,7 @@ type result struct {
 }
 
 // newStage starts a server that knows nothing but 404; tests add to mux. The clock
-// stands at 2026-01-02T04:00:00Z.
+// stays at 2026-01-02T04:00:00Z.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{mux: http.NewServeMux()}
@@ -164,7 +164,7 @@ func file(t *testing.T, name, text string) string {
 	return path
 }
 
-// A run as the server tells it, with a title that tries to play with the terminal.
+// A run as the server shows it, with a title that tries to play with the terminal.
 const runOne = `{"run_id":"run-1","task_id":"run-1","conversation_id":"c-1","title":"Fix the \u001b[31mfailing\u001b[0m test","prompt":"Fix the failing test\n\nin package x",
 "state":"SUCCEEDED","status_message":{"message":"done"},"created_at":"2026-01-02T03:00:00.000001Z","updated_at":"2026-01-02T03:30:00.000000Z",
 "started_at":"2026-01-02T03:00:02.000000Z","finished_at":"2026-01-02T03:30:00.000000Z","run_time":"PT29M58S","source":"CLI","root_run_id":"run-1",

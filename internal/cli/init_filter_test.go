@@ -23,7 +23,7 @@ func TestI1InitSendsWhatTheFilterLetsThrough(t *testing.T) {
 		if r := s.run(t.Context(), args...); r.code != shell.ExitOK || !strings.Contains(r.out, "SUCCEEDED") || !strings.Contains(r.err, "-- to start a run again:\n"+tc.line+"\n") {
 			t.Errorf("%s: %+v", name, r)
 		}
-		// Without the secret nothing is sent; what can be done is told.
+		// Without the secret nothing is sent; the output says what to do.
 		r := s.run(t.Context(), "init", "--yes", "--factory", "first", "--webhook", name)
 		if r.code != shell.ExitOK || !strings.Contains(r.err, "with --secret-file one is sent") || !strings.Contains(r.err, "-- to start a run:\n") || !strings.Contains(r.err, "webhook rotate "+name) {
 			t.Errorf("%s: %+v", name, r)

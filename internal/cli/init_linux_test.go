@@ -39,7 +39,7 @@ func TestI1InitAsks(t *testing.T) {
 	}
 }
 
-// TestI1InitAsksForWhatItUses: what is there stays as it is, so nobody is asked about it.
+// TestI1InitAsksForWhatItUses: what exists stays as it is, so nobody is asked about it.
 func TestI1InitAsksForWhatItUses(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)

@@ -51,7 +51,7 @@ func TestI1InitOfEveryKind(t *testing.T) {
 	}
 }
 
-// TestI1InitAgain with the secret of what is there sends another delivery.
+// TestI1InitAgain with the secret of the existing webhook sends another delivery.
 func TestI1InitAgain(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)

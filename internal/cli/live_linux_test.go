@@ -60,7 +60,7 @@ func (p *person) passes(d time.Duration) {
 	}
 }
 
-// signal tells the command, which takes it before anything else happens.
+// signal signals the command, which takes it before anything else happens.
 func (p *person) signal(s terminal.Signal) {
 	p.t.Helper()
 	select {
@@ -131,7 +131,7 @@ func (p *play) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// playing adds a run that plays; it is told to have ended in a state.
+// playing adds a run that plays; it is reported to have ended in a state.
 func (s *stage) playing(state string) *play {
 	p := newPlay()
 	s.answer("POST /api/v1/agent/runs", 200, `{"run_id":"r-1","task_id":"r-1","state":"QUEUED","at_capacity":true}`)
@@ -254,8 +254,8 @@ func TestI1FollowTellsTheQueue(t *testing.T) {
 	}
 }
 
-// TestI1FollowAnswers: a question is asked and answered in place; what does not arrive
-// is told and can be sent again.
+// TestI1FollowAnswers: a question is asked and answered in place; an answer that does not
+// arrive is reported and can be sent again.
 func TestI1FollowAnswers(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -277,7 +277,7 @@ func TestI1FollowAnswers(t *testing.T) {
 	p.Reads("working")
 	play.send(`permission_request {"title":"May I delete the clock?","options":[{"id":"a","name":"Allow once","kind":"allow_once"},{"id":"b","name":"Reject","kind":"reject_once"}]}`, `state {"to":"BLOCKED","message":"May I delete the clock?"}`)
 	p.Reads("Your answer ›")
-	p.Types("\r") // nothing is no answer
+	p.Types("\r") // nothing is not an answer
 	p.Types("nog\x7f\x15no, wind it\x1b[A first\r")
 	p.Reads("--role ROLE")
 	golden(t, "follow-asks", p.Reads("Your answer › no, wind it first"))
@@ -299,7 +299,7 @@ func TestI1FollowAnswers(t *testing.T) {
 	}
 }
 
-// TestI1FollowInterrupted: Ctrl-C gives the terminal back, says how to go on and leaves
+// TestI1FollowInterrupted: Ctrl-C gives the terminal back, says how to continue and leaves
 // the run alone.
 func TestI1FollowInterrupted(t *testing.T) {
 	t.Parallel()
@@ -321,7 +321,7 @@ func TestI1FollowInterrupted(t *testing.T) {
 	}
 }
 
-// TestI1FollowInterruptedKeepsTheScreen: what the agent did when somebody left stays, and
+// TestI1FollowInterruptedKeepsTheScreen: what the agent did when the user left stays, and
 // the hints come after it.
 func TestI1FollowInterruptedKeepsTheScreen(t *testing.T) {
 	t.Parallel()
@@ -371,7 +371,7 @@ func TestI1FollowSuspended(t *testing.T) {
 	}
 }
 
-// TestI1FollowEndsWithTheServer: what ends the stream is told as everywhere.
+// TestI1FollowEndsWithTheServer: what ends the stream is reported as everywhere.
 func TestI1FollowEndsWithTheServer(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

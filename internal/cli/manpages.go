@@ -53,7 +53,7 @@ func (sh program) docsManCommand() *cobra.Command {
 			if dir == "" {
 				return shell.Usage("the folder is missing", "Write: lineshaft docs man --dir man")
 			}
-			if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // everybody may read manuals
+			if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // everyone may read manuals
 				return shell.Usage(fmt.Sprintf("cannot make the folder: %v", err), "Name a folder that you may write to.")
 			}
 			written := 0

@@ -40,7 +40,7 @@ func (sh program) root(programs server.Programs) *cobra.Command {
 	root.SetFlagErrorFunc(shell.FlagError)
 	root.Version = aboutBuild().String()
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.Flags().Bool("version", false, "show the version of this program") // cobra's own would take -v, too
+	root.Flags().Bool("version", false, "show the version of this program") // cobra's own would also take -v
 	flags := root.PersistentFlags()
 	flags.StringVar(&sh.URL, "url", "", "`ADDRESS` of the server (default $LINESHAFT_URL, else "+shell.DefaultURL+")")
 	flags.StringVar(&sh.ContextName, "context", "", "`NAME` of a saved server to use (default $LINESHAFT_CONTEXT, else the current one)")

@@ -115,7 +115,7 @@ func TestR4ListQuery(t *testing.T) {
 	}
 }
 
-// TestR4ListOfNoFactory: a wrong name is told, not taken for a factory without runs.
+// TestR4ListOfNoFactory: a wrong name is reported, not mistaken for a factory without runs.
 func TestR4ListOfNoFactory(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"runs", "list", "--factory", "tpyo"}, {"apikey", "create", "ci", "--factory", "tpyo"}} {

@@ -69,7 +69,7 @@ func TestS1SecretUsageMistakes(t *testing.T) {
 	}
 }
 
-// A name that is not there is answered with the one that was meant.
+// A name that does not exist is answered with the one that was meant.
 func TestI1SecretNames(t *testing.T) {
 	t.Parallel()
 	s := startServer(t)

@@ -97,7 +97,7 @@ func freeAddress(t *testing.T) string {
 	return ""
 }
 
-// waitReady asks until the server answers: it does not say by itself when it does.
+// waitReady asks until the server answers: the server does not announce that it is ready.
 func waitReady(t *testing.T, address string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
-// mistake is a wrong call, what is wrong with it and what it is told to do.
+// mistake is a wrong call, what is wrong with it and the hint that it gets.
 type mistake struct{ name, line, wrong, hint string }
 
 // check wants exit code 2, the message, the hint, and that nothing is sent.

@@ -17,7 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/terminal/terminaltest"
 )
 
-// board is a server with runs that a test changes, and a stream that tells.
+// board is a server with runs that a test changes, and a stream that reports them.
 type board struct {
 	mu      sync.Mutex
 	runs    []string
@@ -78,7 +78,7 @@ func (b *board) set(runs ...[3]string) {
 	}
 }
 
-// tells sends a change to whoever follows.
+// tells sends a change to every follower.
 func (b *board) tells(t *testing.T, n int, state string) {
 	t.Helper()
 	select {
@@ -155,7 +155,7 @@ func TestI1WatchLooks(t *testing.T) {
 }
 
 // TestI1WatchIsLive: changes are seen at once, the list is read again, and a lost server
-// is seen, too.
+// is also seen.
 func TestI1WatchIsLive(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)

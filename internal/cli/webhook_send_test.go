@@ -265,7 +265,7 @@ func TestI1SendTellsWhatCameBack(t *testing.T) {
 		if r.code != code || calls != 1 || (code != 0) != strings.Contains(r.err, "Error:") || code != 0 && strings.Contains(r.err, "s3cret") {
 			t.Errorf("%d: %+v after %d calls", status, r, calls)
 		}
-		// Nobody is there any more: the address stays untold.
+		// Nobody listens any more: the address is not shown.
 		if r := newStage(t).run(t.Context(), "webhook", "send", server.URL+"/webhooks/w/uid/s3cret"); r.code != shell.ExitFailed || strings.Contains(r.err, "s3cret") {
 			t.Errorf("%+v", r)
 		}

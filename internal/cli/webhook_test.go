@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
-// A webhook as the server tells it, with a name that tries to play with the terminal.
+// A webhook as the server shows it, with a name that tries to play with the terminal.
 func hookJSON(change ...string) string {
 	text := `{"uid":"w1","factory_uid":"f1","name":"ci","auth_mode":"token","secret_name":"CI_WEBHOOK_SECRET","enabled":true,"needs_secret":false,"rate_limit":60,` +
 		`"max_body_bytes":262144,"replay_guard":false,"ingress_url":"http://server/webhooks/w/w1","created_at":"2026-01-01T04:00:00.000000Z","updated_at":"2026-01-02T03:00:00.000000Z"}`
@@ -113,7 +113,7 @@ func TestW3WebhookRequests(t *testing.T) {
 	}
 }
 
-// What a new webhook is told to be tried with, by mode.
+// The lines to try a new webhook with, by mode.
 func TestW3LinesToCopy(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

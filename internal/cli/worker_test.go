@@ -18,7 +18,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/config"
 )
 
-// worked runs a command whose Work only notes what it was told, and ends as said.
+// worked runs a command whose Work only notes what it was given, and ends as said.
 func worked(t *testing.T, s *stage, end error, args ...string) (config.Config, app.RemoteWorker, result) {
 	t.Helper()
 	var gotConfig config.Config

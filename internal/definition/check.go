@@ -73,7 +73,7 @@ func (p *parsing) refer(kind Kind, name, path string, noun Kind, wanted string, 
 	p.add(lineshaft.FileProblem{File: at.file, Line: at.line, Column: at.column, Message: path + ": " + message, Hint: hint, Code: CodeInvalidReference})
 }
 
-// deferLast says that the last problem is one that the published format finds only when
+// deferLast says that the published format finds the last problem only when
 // a definition is applied: other servers have runners that are in no folder.
 func (p *parsing) deferLast() {
 	if len(p.problems) > 0 {
@@ -111,8 +111,8 @@ func (p *parsing) checkAuth(kind Kind, name string, layers ...lineshaft.AgentCon
 
 var uidForm = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
 
-// checkConfig checks what a configuration refers to. Runners may be named by uid,
-// too, as the API does.
+// checkConfig checks what a configuration refers to. Runners may also be named by uid,
+// as the API does.
 func (p *parsing) checkConfig(kind Kind, name, path, agent string, c lineshaft.AgentConfig) {
 	p.checkSkills(kind, name, path, agent, c)
 	p.noteModel(kind, name, path, c)
@@ -127,7 +127,7 @@ func (p *parsing) checkConfig(kind Kind, name, path, agent string, c lineshaft.A
 	}
 }
 
-// checkSkills wants that skills that a configuration names without a repository are
+// checkSkills checks that the skills that a configuration names without a repository are
 // in the folder: those of all agents, or of the agent.
 func (p *parsing) checkSkills(kind Kind, name, path, agent string, c lineshaft.AgentConfig) {
 	for _, spec := range c.Skills {

@@ -10,7 +10,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/catalog"
 )
 
-// Compare says what has to be done to make wanted of old, by kind and name. It is empty
+// Compare says which changes turn old into wanted, by kind and name. It is empty
 // exactly when both say the same.
 func Compare(old, wanted *Definition) []Change {
 	before, after := map[string]part{}, map[string]part{}
@@ -77,7 +77,7 @@ func noteTriggers(changes []Change, wanted *Definition) {
 	}
 }
 
-// noteRenames tells that a webhook under another name is another webhook.
+// noteRenames notes that a webhook under another name is another webhook.
 func noteRenames(changes []Change) {
 	var added, removed []string
 	for _, c := range changes {
@@ -106,7 +106,7 @@ func noteRenames(changes []Change) {
 func (p part) same(other part) bool { return len(fieldChanges(p, other)) == 0 }
 
 // fieldChanges lists the paths whose values differ, in the order of the new document
-// and then of what is gone.
+// and then of the removed ones.
 func fieldChanges(was, is part) []FieldChange {
 	before, after := map[string]leaf{}, map[string]leaf{}
 	for _, l := range was.leaves() {
@@ -131,7 +131,7 @@ func fieldChanges(was, is part) []FieldChange {
 	return changes
 }
 
-// usual is what a key that is not said is taken for; empty where there is nothing.
+// usual is the value of a key that is left out; empty where there is none.
 func (p part) usual(path string) string {
 	for _, k := range documentKeys(string(p.kind)) {
 		if k.name == path {

@@ -60,7 +60,7 @@ func at(list []Change, i int) any {
 	return "nothing"
 }
 
-// What says the same is no change, however it is written.
+// What says the same is not a change, however it is written.
 func TestF4CompareIgnoresHowThingsAreWritten(t *testing.T) {
 	t.Parallel()
 	stored := full()

@@ -25,8 +25,8 @@ func defaultsKeys(c *lineshaft.AgentConfig) []key {
 	return keys
 }
 
-// configKeys are the keys that shape runs: those of agentDefaults, and of agents and
-// automations beside their own.
+// configKeys are the keys that shape runs: those of agentDefaults, and those of agents and
+// automations besides their own.
 func configKeys(c *lineshaft.AgentConfig) []key {
 	word := textRules{most: 256, filled: true}
 	return []key{
@@ -74,8 +74,8 @@ func retry(to **int) value {
 	}
 }
 
-// workerHost knows the published words for the server's own workers: also one that is
-// empty undoes what a wider layer says.
+// workerHost knows the published words for the server's own workers: an empty one also
+// undoes what a wider layer says.
 func workerHost(to *string) value {
 	return text(to, textRules{most: 256, alike: map[string]string{"warp": lineshaft.HostedWorker, "": lineshaft.HostedWorker}})
 }
@@ -135,11 +135,11 @@ func secretRules() textRules {
 	}}
 }
 
-// secrets is a list of names of secrets, each once; {name: X} is taken for X.
+// secrets is a list of names of secrets, each once; {name: X} counts as X.
 func secrets(to *[]string) value { return namedSecrets(to, true) }
 
 // ownSecrets are those of an agent or automation: an empty list says something, because
-// it replaces the inherited one, and a name may be there twice.
+// it replaces the inherited one, and a name may occur twice.
 func ownSecrets(to *[]string) value {
 	v := namedSecrets(to, false)
 	read := v.read

@@ -134,7 +134,7 @@ func (c *converter) key(k ast.MapKeyNode) (string, *mistake) {
 	}
 }
 
-// plain reads a scalar. What an unquoted one is follows the core schema of YAML
+// plain reads a scalar. The type of an unquoted one follows the core schema of YAML
 // 1.2, whatever the parser thinks: yes and on are text, 010 is ten.
 func (c *converter) plain(from ast.Node) (*node, *mistake) {
 	t := from.GetToken()
@@ -162,7 +162,7 @@ func (c *converter) scalar(t *token.Token, kind nodeKind, text string) (*node, *
 		return nil, mistakeAt(t, "the text has NUL characters or is not UTF-8", "take them out")
 	}
 	if kind == nullNode {
-		text = "~" // written out, unlike a value that is not there
+		text = "~" // written out, unlike a missing value
 	}
 	return c.made(&node{kind: kind, text: text}, t)
 }

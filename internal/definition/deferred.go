@@ -13,7 +13,7 @@ import (
 type Deferred struct {
 	// Path is that of the file.
 	Path string
-	// Field is where it stands in the file, and Kind what it names.
+	// Field is its place in the file, and Kind what it names.
 	Field, Kind, Value string
 	Line, Column       int
 }

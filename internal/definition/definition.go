@@ -20,7 +20,7 @@ type Definition struct {
 	Skills      []lineshaft.Skill
 	// Unused are files that are accepted and not used, such as those of benchmarks/.
 	Unused []string
-	// Notices are what is no mistake but should be known, such as keys without effect.
+	// Notices are not mistakes but should be known, such as keys without effect.
 	Notices []lineshaft.FileProblem
 	// AtApply are problems that the published format reports only when it is applied.
 	AtApply []lineshaft.FileProblem

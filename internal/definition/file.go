@@ -149,8 +149,8 @@ func misplaced(parts []string) bool {
 	return parts[0] != "skills" && nestedKinds()[parts[0]+"/"+last] != ""
 }
 
-// otherFile handles a file that is not read: as published it is let be, but one that
-// looks as if it should be read is talked about.
+// otherFile handles a file that is not read: as published it is ignored, but a file that
+// looks as if it should be read gets a notice.
 func (p *parsing) otherFile(name string, parts []string) {
 	if misplaced(parts) {
 		p.add(lineshaft.FileProblem{File: name, Code: CodeUnsupportedPath, Message: "a file of that name is not read here", Hint: suggest(parts)})
@@ -162,7 +162,7 @@ func (p *parsing) otherFile(name string, parts []string) {
 	}
 }
 
-// looksMisplaced says that somebody may have meant a file to be read.
+// looksMisplaced says that a file may have been meant to be read.
 func looksMisplaced(parts []string) bool {
 	first, last := parts[0], parts[len(parts)-1]
 	stem, ending := cutEnding(last)

@@ -52,7 +52,7 @@ func ReadTar(archive io.Reader) (Files, error) {
 		return nil, lineshaft.Invalid("", "this is not a tar.gz file; make it with tar -czf - -C FOLDER .")
 	}
 	c := collector{files: Files{}}
-	// Beside the files there are headers, and what is left out is read too.
+	// Besides the files there are headers, and what is left out is also read.
 	reader := tar.NewReader(io.LimitReader(unpacked, 4*MaxBytes))
 	for {
 		header, err := reader.Next()
@@ -123,7 +123,7 @@ func tooLarge(format string, args ...any) error {
 	return &lineshaft.Error{Code: lineshaft.CodePayloadTooLarge, Message: fmt.Sprintf(format, args...) + "; check that this is the folder of a factory, and keep large files elsewhere"}
 }
 
-// notRegular refuses a link where something is read. Links elsewhere are let be.
+// notRegular refuses a link where something is read. Links elsewhere are ignored.
 func notRegular(name string) error {
 	if parts := strings.Split(name, "/"); name == "" || unused(parts) && !slices.Contains(folders(), parts[0]) {
 		return nil
@@ -131,8 +131,8 @@ func notRegular(name string) error {
 	return lineshaft.Invalid("", "%s is a link or no ordinary file; put a copy of the file in its place", lineshaft.Clip(strings.ToValidUTF8(name, "?"), 200))
 }
 
-// withoutFolder takes away the one folder that all files are in, when the factory is
-// in there.
+// withoutFolder removes the one folder that all files are in, when the factory is
+// in it.
 func withoutFolder(files Files) Files {
 	if _, ok := files[factoryFile]; ok {
 		return files

@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/filter"
 )
 
-// ParseFilter reads the filter of one trigger by itself, as YAML or JSON, and checks it
+// ParseFilter reads the filter of one trigger alone, as YAML or JSON, and checks it
 // in its trigger. For provider webhook the text is the payload filter, for all others
 // the keys of the filter. Problems have places in the text and no file. What t's own
 // filter names as webhooks stays.
@@ -37,7 +37,7 @@ func withoutPrefix(problems []lineshaft.FileProblem, provider string) []lineshaf
 }
 
 func (r *reader) readFilter(t lineshaft.Trigger, text string, to *lineshaft.TriggerFilter) {
-	// YAML knows no tabs, but JSON that somebody pastes may have them.
+	// YAML knows no tabs, but pasted JSON may have them.
 	n := r.document(strings.ReplaceAll(text, "\t", " "))
 	if n == nil {
 		return
@@ -129,8 +129,8 @@ func (r *reader) dropTwice(path string, n *node) *node {
 	return &out
 }
 
-// checkPayload compiles a filter, and if that does not do, each of its fields by
-// itself: every one that is wrong is told.
+// checkPayload compiles a filter and, if that fails, each of its fields
+// separately: it reports every field that is wrong.
 func (r *reader) checkPayload(path string, n *node) {
 	_, whole := filter.Compile([]byte(n.json()))
 	if whole == nil {

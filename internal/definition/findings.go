@@ -16,7 +16,7 @@ type findings struct {
 	problems []lineshaft.FileProblem
 	untold   int
 	places   map[string]place
-	// notices are what is no mistake but should be known; noticed are their subjects.
+	// notices are not mistakes but should be known; noticed are their subjects.
 	notices []lineshaft.FileProblem
 	noticed map[string]bool
 	// kept are what has no effect here and stays in the folder.
@@ -28,7 +28,7 @@ type findings struct {
 	stopped *lineshaft.FileProblem
 }
 
-// maxProblems is how many are told; anyone who has more will not read them at once.
+// maxProblems is how many are reported; anyone who has more will not read them at once.
 const maxProblems = 1000
 
 // add takes down a problem, or only counts it.
@@ -86,7 +86,7 @@ const (
 
 var triggerPath = regexp.MustCompile(`^triggers\[[0-9]+\](\.[a-z]+)?`)
 
-// codeOf is the code of a problem that was given none: messages begin with the path of
+// codeOf is the code of a problem without one: messages begin with the path of
 // what is wrong.
 func codeOf(p lineshaft.FileProblem) string {
 	if p.Code != "" {
@@ -119,7 +119,7 @@ func (r *reader) noEffect(subject string, line, column int, path, reason string)
 	r.notice(subject, lineshaft.FileProblem{File: r.file, Line: line + r.above, Column: column, Message: path + ": has no effect on this server: " + reason})
 }
 
-// notice takes down what is no mistake but should be known, once for each subject.
+// notice takes down what is not a mistake but should be known, once for each subject.
 func (f *findings) notice(subject string, n lineshaft.FileProblem) {
 	if f.noticed[subject] {
 		return

@@ -24,7 +24,7 @@ func (f Files) Bytes() (total int) {
 	return total
 }
 
-// checkFiles looks at the folder as such: its size, and the names and texts of its
+// checkFiles checks the folder itself: its size, and the names and texts of its
 // files. What is too large is not read at all.
 func (p *parsing) checkFiles(files Files) bool {
 	total := files.Bytes()

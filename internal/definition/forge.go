@@ -185,7 +185,7 @@ func (r *reader) keepForge(path string, n *node, v lineshaft.Repository) {
 	r.noEffect("codeForge", forge.line, forge.column, path+".codeForge", oneForge)
 }
 
-// checkFired says whether a trigger is one of the catalogue's. The field of its error is
+// checkFired says whether a trigger is in the catalogue. The field of its error is
 // within the trigger.
 func checkFired(t lineshaft.Trigger) error {
 	if err := t.Validate(""); err != nil {

@@ -182,7 +182,7 @@ func valueSamples() map[string][2]string {
 	}
 }
 
-// Every word that a key takes is taken and written back as it was.
+// Every word that a key takes is accepted and written back as it was.
 func TestF2EveryPublishedValue(t *testing.T) {
 	t.Parallel()
 	for _, row := range grammar(t)["value"] {
@@ -199,7 +199,7 @@ func TestF2EveryPublishedValue(t *testing.T) {
 	}
 }
 
-// valueSpace is what _ stands for in the table, where a value has spaces.
+// valueSpace replaces _ in the table, where a value has spaces.
 func valueSpace(key string) string {
 	if key == "triggers.schedule.cron" {
 		return " "
@@ -399,7 +399,7 @@ func TestF3PublishedMistakes(t *testing.T) {
 	}
 }
 
-// What the published format lets differ from the usual is taken: blanks around names,
+// What the published format lets differ from the usual is accepted: blanks around names,
 // values twice below factory.yaml, a hosted worker by its word, owners that are paths.
 func TestF2PublishedLeniency(t *testing.T) {
 	t.Parallel()

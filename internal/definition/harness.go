@@ -103,7 +103,7 @@ func (r *reader) readHarness(path string, n *node, long value) {
 	long.read(r, path, n)
 }
 
-// hidden stands for a value that is not shown.
+// hidden is shown in place of a value.
 const hidden = lineshaft.HiddenValue
 
 func serverKeys(s *lineshaft.MCPServer) []key {

@@ -26,14 +26,14 @@ type key struct {
 // sameAsAbsent is for keys that say nothing without a value.
 func sameAsAbsent() {}
 
-// value is how what stands at a key is read, written and described.
+// value is how the value of a key is read, written and described.
 type value struct {
 	read func(r *reader, path string, n *node)
 	// write gives nil for what need not be said.
 	write func() *node
 	// schema is made when it is asked for: most often a value is read or written.
 	schema func() schema
-	// usual is what a key that is not said is taken for; empty where that is nothing.
+	// usual is the value of a key that is left out; empty where there is none.
 	usual string
 }
 
@@ -69,7 +69,7 @@ func (r *reader) object(path string, n *node, keys []key) {
 	}
 }
 
-// readKey reads what stands at a key, and takes down that it has no effect.
+// readKey reads the value of a key, and takes down that it has no effect.
 func (r *reader) readKey(path string, k key, f field) {
 	at := joinPath(path, f.key)
 	r.note(at, f.value.line, f.value.column)
@@ -111,7 +111,7 @@ func names(keys []key) []string {
 	return out
 }
 
-// writeObject makes the object of what the keys have to say.
+// writeObject makes the object from the values of the keys.
 func writeObject(keys []key) *node {
 	n := &node{kind: objectNode}
 	for _, k := range keys {

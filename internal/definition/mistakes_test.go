@@ -14,7 +14,7 @@ import (
 // caretLine says what is wrong with the line above it, and in which column.
 var caretLine = regexp.MustCompile(`^#(<| *\^) (.*)$`)
 
-// marked are the problems that carets in the files of a folder tell of.
+// marked are the problems that carets in the files of a folder mark.
 func marked(files Files) []lineshaft.FileProblem {
 	var out []lineshaft.FileProblem
 	for name, text := range files {
@@ -38,7 +38,7 @@ func columnOf(mark string) int {
 	return utf8.RuneCountInString(mark) + 1
 }
 
-// agree says which problems are told and not expected, and the other way round.
+// agree says which problems are reported and not expected, and the other way round.
 func agree(t *testing.T, got, want []lineshaft.FileProblem) {
 	t.Helper()
 	left := append([]lineshaft.FileProblem{}, want...)

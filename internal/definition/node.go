@@ -72,7 +72,7 @@ var (
 )
 
 // resolvePlain says what an unquoted scalar is (YAML 1.2, core schema), numbers in
-// the form of JSON. Infinities and NaN, which JSON has not, are text.
+// the form of JSON. Infinities and NaN, which JSON lacks, are text.
 func resolvePlain(text string) (nodeKind, string) {
 	switch text {
 	case "", "~", "null", "Null", "NULL":

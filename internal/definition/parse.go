@@ -148,7 +148,7 @@ func blankYAML(text string) bool {
 	return true
 }
 
-// markdown reads a file whose text is a prompt, which may be one of the keys too.
+// markdown reads a file whose text is a prompt, which may also be one of the keys.
 func (r *reader) markdown(text string, prompt *string, keys []key) bool {
 	n, body, bodyLine := r.frontMatter(text)
 	if n == nil {

@@ -12,8 +12,8 @@ import (
 )
 
 // Problem is a mistake in a field of a part, with the place where the folder says it.
-// The field is a path in the words of the files or of the API; what the folder does
-// not say is blamed on what is around it.
+// The field is a path in the words of the files or of the API; a field that the folder
+// does not have is blamed on what is around it.
 func (d *Definition) Problem(kind Kind, name, field, message, hint string) lineshaft.FileProblem {
 	at, found := findPlace(d.places, kind, name, strings.TrimPrefix(field, "config."))
 	if !found {
@@ -22,7 +22,7 @@ func (d *Definition) Problem(kind Kind, name, field, message, hint string) lines
 	return lineshaft.FileProblem{File: at.file, Line: at.line, Column: at.column, Message: message, Hint: hint}
 }
 
-// partFile is where a part stands in a folder that Render makes.
+// partFile is the place of a part in a folder that Render makes.
 func partFile(kind Kind, name string) string {
 	switch kind {
 	case KindAgent:
@@ -58,8 +58,8 @@ func placeKey(kind Kind, name, path string) string {
 	return string(kind) + "\x00" + name + "\x00" + foldPath(path)
 }
 
-// foldPath makes one path of model_id and model, of secret_name and secretName. The
-// fields of payloads are left alone: their letters count.
+// foldPath makes one path of model_id and model, of secret_name and secretName. It leaves
+// the fields of payloads alone: their letters count.
 func foldPath(path string) string {
 	head, payload := path, ""
 	if at := strings.Index(path, ".payload"); at >= 0 {
@@ -93,8 +93,8 @@ func findPlace(places map[string]place, kind Kind, name, path string) (place, bo
 	}
 }
 
-// valuePath is where a list has a value. Where others were refused, its index in what
-// was read is not that of the file.
+// valuePath is the place of a value in a list. Where other values were refused, its index
+// among the accepted ones is not its index in the file.
 func valuePath(list, value string) string { return list + "\x00" + value }
 
 func joinPath(path, key string) string {
@@ -107,7 +107,7 @@ func joinPath(path, key string) string {
 	return path + "." + key
 }
 
-// keysByWord gives the keys of all documents by the words that the API has for them. It
+// keysByWord has the keys of all documents by the words that the API has for them. It
 // takes the keys from the published schemas, which are those of the tables of keys.
 var keysByWord = sync.OnceValue(func() map[string]string {
 	keys := map[string]bool{}

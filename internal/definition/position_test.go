@@ -127,7 +127,7 @@ func TestF3RepeatedAnchors(t *testing.T) {
 	}
 }
 
-// Checks of the nouns speak in the words of the API; whoever wrote a file reads those of
+// Checks of the nouns speak in the words of the API; the author of a file reads those of
 // the file. A new key needs no list for that.
 func TestF3ChecksSpeakInTheWordsOfFiles(t *testing.T) {
 	t.Parallel()
@@ -138,7 +138,7 @@ func TestF3ChecksSpeakInTheWordsOfFiles(t *testing.T) {
 		"computer_use_model_id":         "computerUseModel",
 		"computer_use_enabled":          "computerUseEnabled",
 		"hmac.timestamp_header":         "hmac.timestampHeader",
-		"filter.channel_ids":            "filter.channel_ids", // written so in files, too
+		"filter.channel_ids":            "filter.channel_ids", // also written so in files
 		"git_credentials":               "git_credentials",    // no key of a file
 		"x_max_tokens":                  "x_max_tokens",
 	} {

@@ -43,7 +43,7 @@ func (r *reader) wrongKind(n *node, path, want, hint string) {
 }
 
 // invalid reports an error of a check at a value. Texts of checks end with what to
-// do, behind a semicolon.
+// do, after a semicolon.
 func (r *reader) invalid(n *node, path string, err error) {
 	message, hint := advice(err)
 	r.wrong(n, path, message, hint)

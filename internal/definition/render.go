@@ -75,10 +75,10 @@ func (p part) text() string {
 	if text := writeYAML(p.keys); text != "" {
 		return text
 	}
-	return "{}\n" // a file that is empty is taken for a mistake
+	return "{}\n" // an empty file counts as a mistake
 }
 
-// splitPrompt takes the prompt out of the keys, if it reads back the same from below
+// splitPrompt takes the prompt out of the keys, if it reads back unchanged from below
 // the front matter.
 func (p part) splitPrompt() (*node, string) {
 	keys, prompt := &node{kind: objectNode}, ""
@@ -107,7 +107,7 @@ type Kept struct {
 
 type keptPart struct{ file, value string }
 
-// Keep reads a folder that shall be kept. It is most of the work of Render, and can be
+// Keep reads a folder that is to be kept. It is most of the work of Render, and can be
 // done ahead.
 func Keep(files Files) *Kept {
 	k := &Kept{files: files, parts: map[string]keptPart{}}
@@ -128,7 +128,7 @@ func Keep(files Files) *Kept {
 	return k
 }
 
-// Complete is a definition that was not read from a folder, with what this one says
+// Complete is a definition that was not read from a folder, with what this folder says
 // without effect.
 func (k *Kept) Complete(d *Definition) *Definition {
 	if d.kept != nil {
@@ -190,8 +190,8 @@ func (p part) withKept(kept keptValues) part {
 	return p
 }
 
-// put sets a value below keys that may be missing. An element of a list is named by its
-// owner and name; one that is gone takes its value with it.
+// put sets a value below keys that may be missing. An element of a list is identified by its
+// owner and name; an element that is gone takes its value with it.
 func (n *node) put(path string, v *node) {
 	head, rest, deeper := cutPath(path)
 	if !deeper {

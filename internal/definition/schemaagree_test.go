@@ -77,7 +77,7 @@ func TestF3SchemasTakeWhatIsRendered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) { check(t, Render(genDefinition(t), nil)) })
 }
 
-// For mistakes that a schema can tell, schema and Parse agree.
+// For mistakes that a schema can find, schema and Parse agree.
 func TestF3SchemasAgreeWithParse(t *testing.T) {
 	t.Parallel()
 	schemas := compiled(t)

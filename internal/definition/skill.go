@@ -14,7 +14,7 @@ func skillKeys(s *lineshaft.Skill, name *string) []key {
 }
 
 // readSkill reads a SKILL.md. Such files are shared with other programs, so their
-// front matter may have keys that are not known here.
+// front matter may have keys that we do not know.
 func (p *parsing) readSkill(file, agent, name, text string) {
 	s := lineshaft.Skill{Agent: agent, Name: name}
 	r := p.reader(file, KindSkill, skillName(s))

@@ -157,7 +157,7 @@ func timingKeys(t *lineshaft.Timing) []key {
 	}
 }
 
-// checkTiming reads a cron expression and a time zone, each by itself, so that one
+// checkTiming reads a cron expression and a time zone separately, so that one
 // mistake does not hide the other.
 func (r *reader) checkTiming(path string, t lineshaft.Timing) {
 	if t.Cron != "" {
@@ -173,7 +173,7 @@ func (r *reader) checkTiming(path string, t lineshaft.Timing) {
 }
 
 // checkTrigger reports what is wrong with a trigger beyond the shape of its keys.
-// Each part is checked in a trigger that is sound otherwise, so that one mistake does
+// Each part is checked in an otherwise sound trigger, so that one mistake does
 // not hide another.
 func checkTrigger(r *reader, path string, n *node, t *lineshaft.Trigger) {
 	if t.Provider == "" || t.Event == "" {
@@ -193,7 +193,7 @@ func checkTrigger(r *reader, path string, n *node, t *lineshaft.Trigger) {
 		rules = func(t lineshaft.Trigger) error { return t.Validate("") }
 	}
 	timed := sound
-	// What is wrong with a schedule by itself is reported already.
+	// What is wrong with the schedule alone is reported already.
 	named := t.Filter.Set(lineshaft.KeyScheduleIDs) != nil
 	if timed.Schedule = t.Schedule; t.Schedule != nil || n.get("schedule") == nil && !named {
 		if t.Provider == lineshaft.ProviderSchedule && t.Schedule != nil {

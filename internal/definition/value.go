@@ -54,7 +54,7 @@ func (t textRules) schema() schema {
 	return s
 }
 
-// readText reads a text, or reports why it is none.
+// readText reads a text, or reports why it is not one.
 func (r *reader) readText(path string, n *node, rules textRules) (string, bool) {
 	text := n.text
 	if rules.trim {
@@ -131,7 +131,7 @@ func writeSet(list []string) *node {
 	return writeTexts(list)
 }
 
-// choice is a set of a filter: a list of values, or an object with in and not_in. What
+// choice is a set of a filter: a list of values, or an object with in and not_in. A set that
 // imposes nothing is not kept.
 func choice(f *lineshaft.TriggerFilter, spec catalog.KeySpec) value {
 	rules := textRules{filled: true, most: 256}
@@ -235,7 +235,7 @@ func webhookIDs(f *lineshaft.TriggerFilter) value {
 	}
 }
 
-// withoutNulls is an object without those of some keys that have no value: in filters that
+// withoutNulls is an object without those of some keys that are null: in filters that
 // means the same as leaving them out.
 func withoutNulls(n *node, names ...string) *node {
 	out := *n

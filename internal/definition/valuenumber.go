@@ -68,7 +68,7 @@ func optional[T any](to **T, of func(*T) value) value {
 	}
 }
 
-// decimal is a number between two bounds, with some digits behind the point at most; 0 is
+// decimal is a number between two bounds, with at most some digits after the point; 0 is
 // any number of them.
 func decimal(to **float64, least, most float64, digits int) value {
 	return value{

@@ -51,7 +51,7 @@ func (p *parsing) readWebhook(file, name, text string) {
 }
 
 // checkWebhook makes the checks of the API, part by part, so that one mistake does
-// not hide another. What the keys' own rules refused has its default here.
+// not hide another. A value that the keys' own rules refused has its default here.
 func (r *reader) checkWebhook(n *node, w lineshaft.Webhook) {
 	core := w
 	core.DeliveryIDHeader, core.HMAC = "", lineshaft.WebhookHMAC{}
@@ -92,7 +92,7 @@ func (r *reader) checkWebhook(n *node, w lineshaft.Webhook) {
 	r.blame(signature.Check(withHeader), "")
 }
 
-// refusedWord says that a key is there and its value was not taken.
+// refusedWord says that a key exists and its value was not accepted.
 func (n *node) refusedWord(key, read string) bool {
 	v := n.get(key)
 	return v != nil && v.text != read

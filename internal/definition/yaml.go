@@ -23,8 +23,8 @@ const (
 	maxNodes = 50_000
 )
 
-// maxWork bounds what reading all documents of a folder takes, in squares of keys: about
-// half a second. A token takes as long as tokenWork of these.
+// maxWork bounds the cost of reading all documents of a folder, in squares of keys: about
+// half a second. A token costs as much as tokenWork of these.
 const (
 	maxWork   = 20_000_000
 	tokenWork = 100
@@ -52,12 +52,12 @@ func (m *mistake) as(code string) *mistake {
 	return m
 }
 
-// parseYAML reads one document that takes no more than some work. Nil is an empty one.
-// work is what it took, for those who bound the sum: the text is measured before the
+// parseYAML reads one document within a bound of work. Nil is an empty document.
+// work is what it cost, for callers that bound the sum: the text is measured before the
 // lexer and again before the parser, each of which costs more than the one before.
 func parseYAML(text string, most int) (n *node, work int, m *mistake) {
 	defer func() {
-		// The parser is other people's and the text anybody's: what it cannot take is a
+		// The parser is a third party's and the text may be anyone's: a text that it cannot read is a
 		// mistake in the text, not the end of the server.
 		if recover() != nil {
 			n, m = nil, &mistake{line: 1, column: 1, message: "this is not valid YAML", hint: "write it in the plain style of the examples"}
@@ -112,7 +112,7 @@ func syntaxMistake(err error) *mistake {
 	return mistakeAt(nil, "this is not valid YAML: "+err.Error(), "fix the YAML")
 }
 
-// measure bounds what the parser has to do.
+// measure bounds the parser's work.
 func measure(tokens token.Tokens) (keys int, m *mistake) {
 	deep := func(t *token.Token) *mistake {
 		return mistakeAt(t, fmt.Sprintf("values are nested more than %d deep", maxDepth), "nothing here needs that; write it flatter")

@@ -25,7 +25,7 @@ func writeYAML(n *node) string {
 			return w.String()
 		}
 	}
-	return n.json() + "\n" // is YAML too
+	return n.json() + "\n" // JSON is also YAML
 }
 
 func (w *yamlWriter) object(n *node, indent int) {
@@ -38,7 +38,7 @@ func (w *yamlWriter) object(n *node, indent int) {
 	}
 }
 
-// value writes what stands behind a colon, with its line end.
+// value writes what follows a colon, with its line end.
 func (w *yamlWriter) value(n *node, indent int) {
 	switch {
 	case n.kind == objectNode && len(n.fields) > 0:
@@ -137,7 +137,7 @@ func (w *yamlWriter) scalarText(s string, key bool) string {
 }
 
 // plainText says whether a text needs no quotes, for this program and for others
-// that still take yes for true.
+// that still read yes as true.
 func plainText(s string, key bool) bool {
 	if kind, _ := resolvePlain(s); kind != textNode || strings.TrimSpace(s) != s {
 		return false

@@ -37,7 +37,7 @@ func TestX12EncodedPathsDoNotEscape(t *testing.T) {
 	}
 }
 
-// TestX12RunModelIsEscaped: the run's own choice goes into a path, too.
+// TestX12RunModelIsEscaped: the run's own choice also goes into a path.
 func TestX12RunModelIsEscaped(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, say("application/json", `{}`), func(c *Config, s *SessionConfig) {

@@ -8,11 +8,11 @@ import (
 )
 
 const (
-	// maxConns is how many connections may have shown the key at a time. It leaves room
+	// maxConns is how many connections that have shown the key may be open at a time. It leaves room
 	// for programs that fetch many files through the proxy.
 	maxConns = 128
-	// maxStrangers is how many may not have shown it yet. Other runs with the machine's
-	// network can reach the port, so that what they open does not count against the run.
+	// maxStrangers is how many may be open that have not shown it yet. Other runs with the machine's
+	// network can reach the port: what they open must not count against the run.
 	maxStrangers = 256
 )
 

@@ -74,7 +74,7 @@ func (f *fault) write(w http.ResponseWriter, protocol model.Protocol) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("X-Lineshaft-Code", f.code)
 	w.WriteHeader(f.status)
-	_, _ = w.Write(f.shape(protocol)) // a client that went away is no trouble
+	_, _ = w.Write(f.shape(protocol)) // a client that has disconnected is not a problem
 }
 
 func (f *fault) event(protocol model.Protocol) []byte {

@@ -14,11 +14,11 @@ import (
 )
 
 // A vendor can be asked to fetch addresses, to search and to call MCP servers: a way
-// out for an agent that has none of its own, or only to some hosts. What asks for it
-// is refused there.
+// out for an agent that has none of its own, or only to some hosts. From such an agent
+// these requests are refused.
 
 const (
-	// maxTools and maxKeys bound what is looked at: nobody has as many.
+	// maxTools and maxKeys bound what is read: nobody has as many.
 	maxTools = 2000
 	maxKeys  = 10_000
 )
@@ -33,8 +33,8 @@ var (
 	errManyKeys = errors.New("an object has too many fields")
 )
 
-// within keeps a request from making the vendor reach out. What is not known is left
-// out, and what surely asks for it is refused.
+// within keeps a request from making the vendor reach out. Unknown parts are left
+// out, and those that surely ask for it are refused.
 func (c *call) within(fields map[string]json.RawMessage) *fault {
 	for name, raw := range fields {
 		field := plain(name)
@@ -63,7 +63,7 @@ func (c *call) within(fields map[string]json.RawMessage) *fault {
 	return nil
 }
 
-// field looks at one that may be passed on.
+// field checks a field that may be passed on.
 func (c *call) field(fields map[string]json.RawMessage, name string, raw json.RawMessage) *fault {
 	switch plain(name) {
 	case "metadata", "clientmetadata", "labels", "user": // for the vendor's records
@@ -99,7 +99,7 @@ func (c *call) field(fields map[string]json.RawMessage, name string, raw json.Ra
 	return c.look(name, raw, true)
 }
 
-// tools leaves those that the agent itself carries out; nil is none.
+// tools keeps the tools that the agent itself carries out; nil is none.
 func (c *call) tools(raw json.RawMessage) (json.RawMessage, *fault) {
 	if bad := c.look("tools", raw, false); bad != nil {
 		return nil, bad
@@ -174,7 +174,7 @@ func (c *call) keeps(tool map[string]json.RawMessage) (bool, *fault) {
 	return true, nil
 }
 
-// keepsOf leaves of a namespace the tools that are the agent's own.
+// keepsOf keeps the tools of a namespace that are the agent's own.
 func (c *call) keepsOf(tool map[string]json.RawMessage) (bool, *fault) {
 	for name, raw := range tool {
 		if plain(name) != "tools" {
@@ -192,7 +192,7 @@ func (c *call) keepsOf(tool map[string]json.RawMessage) (bool, *fault) {
 }
 
 // look goes through a value for addresses that a vendor would fetch, for tools of its
-// own, and for names that are there twice, of which another reader may take the other.
+// own, and for names that occur twice, of which another reader may take the other.
 func (c *call) look(name string, raw json.RawMessage, addresses bool) *fault {
 	l := looker{json.NewDecoder(bytes.NewReader(raw)), c.protocol}
 	found, _, err := l.value("", "")
@@ -269,7 +269,7 @@ func foreign(address string) bool {
 	return address != "" && !strings.HasPrefix(strings.ToLower(strings.TrimSpace(address)), "data:")
 }
 
-// object looks at one whose beginning has been read. What an agent's tools were given
+// object looks at an object whose beginning has been read. The input of an agent's tools
 // is only quoted to the model, whatever it looks like.
 func (l looker) object(key string) (found bool, err error) {
 	var (
@@ -351,7 +351,7 @@ type references struct {
 	base     bool // the schema says that names are below an address
 }
 
-// schemas refuses references to other hosts in whatever a field holds. Of what was said only
+// schemas refuses references to other hosts in anything that a field holds. In messages, only
 // lists of tools are schemas, which the Responses API has there.
 func (c *call) schemas(name string, raw json.RawMessage) *fault {
 	said := quotes(plain(name))
@@ -388,7 +388,7 @@ func (r *references) add(value any, schema bool) {
 }
 
 func (r *references) note(key, text string) {
-	// Browsers and some libraries take a backslash for a slash.
+	// Browsers and some libraries read a backslash as a slash.
 	address := strings.Contains(text, "://") || strings.HasPrefix(strings.ReplaceAll(text, `\`, "/"), "//")
 	switch strings.ToLower(key) {
 	case "$ref", "$dynamicref", "$recursiveref":

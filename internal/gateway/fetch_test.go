@@ -56,7 +56,7 @@ func fetchers() map[string][]string {
 	}
 }
 
-// TestX12VendorsDoNotReachOut: with egress none and allow the model's vendor is no
+// TestX12VendorsDoNotReachOut: with egress none and allow the model's vendor is not a
 // way out; with full it is the agent's business.
 func TestX12VendorsDoNotReachOut(t *testing.T) {
 	t.Parallel()
@@ -77,8 +77,8 @@ func TestX12VendorsDoNotReachOut(t *testing.T) {
 	}
 }
 
-// TestX12UnknownFieldsAreLeftOut: what a vendor may take for the wish to search, or to
-// have another model asked, does not get there; the run hears of it once.
+// TestX12UnknownFieldsAreLeftOut: what a vendor may understand as the wish to search, or to
+// have another model asked, does not get there; the run is notified once.
 func TestX12UnknownFieldsAreLeftOut(t *testing.T) {
 	t.Parallel()
 	reported := make(chan string, 2*maxLeft)
@@ -210,7 +210,7 @@ func FuzzWithin(f *testing.F) {
 	})
 }
 
-// TestX12CountingDoesNotReachOut: a request within a request is looked at, too.
+// TestX12CountingDoesNotReachOut: a request within a request is also checked.
 func TestX12CountingDoesNotReachOut(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, say("application/json", `{"totalTokens":1}`), confined)

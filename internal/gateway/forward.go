@@ -144,7 +144,7 @@ func set(h http.Header, name, value string) {
 	}
 }
 
-// withoutPrivate takes out what is for one connection only, and credentials.
+// withoutPrivate removes credentials and what is for one connection only.
 func withoutPrivate(h http.Header) {
 	for _, names := range h.Values("Connection") {
 		for name := range strings.SplitSeq(names, ",") {
@@ -159,7 +159,7 @@ func withoutPrivate(h http.Header) {
 	}
 }
 
-// unanswered tells that an endpoint is dead or slow. The reason stays here: it may
+// unanswered reports that an endpoint is dead or slow. The reason stays here: it may
 // name hosts that are not the agent's business.
 func (s *Session) unanswered(ctx context.Context, w http.ResponseWriter, c *call, m *meter, wait time.Duration) {
 	name := c.choice.Endpoint.Name
@@ -167,7 +167,7 @@ func (s *Session) unanswered(ctx context.Context, w http.ResponseWriter, c *call
 	case errors.Is(cause, errSlow):
 		s.gateway.config.Logger.WarnContext(ctx, "model endpoint does not answer", "endpoint", name, "waited", wait)
 		(&fault{http.StatusGatewayTimeout, codeSlow, fmt.Sprintf("the model endpoint %q did not begin to answer within %s; it may be overloaded", name, wait)}).write(w, c.protocol)
-	case cause != nil: // the agent has gone away, or was cut off; what it sent may still cost
+	case cause != nil: // the agent has disconnected, or was cut off; what it sent may still cost
 		m.cut = true
 	default:
 		s.gateway.config.Logger.WarnContext(ctx, "model endpoint cannot be reached", "endpoint", name)
@@ -196,7 +196,7 @@ func unzip(resp *http.Response) error {
 }
 
 // answer passes the answer back: a stream line by line, anything else whole. Both
-// are looked through for the key, which an endpoint should never say.
+// are searched for the key, which an endpoint should never send.
 func (s *Session) answer(w http.ResponseWriter, resp *http.Response, c *call, m *meter) {
 	header := resp.Header.Clone()
 	withoutPrivate(header)
@@ -234,10 +234,10 @@ func (s *Session) answer(w http.ResponseWriter, resp *http.Response, c *call, m 
 		}
 	}
 	w.WriteHeader(resp.StatusCode)
-	_, _ = w.Write(masker.Bytes(body)) // a client that went away has been counted
+	_, _ = w.Write(masker.Bytes(body)) // a client that has disconnected has been counted
 }
 
-// watched tells of each piece that comes.
+// watched reports each piece that comes.
 type watched struct {
 	io.Reader
 	seen func()
@@ -256,7 +256,7 @@ func (r *watched) Read(p []byte) (int, error) {
 func (s *Session) passStream(w http.ResponseWriter, body io.Reader, c *call, m *meter) {
 	out, masker := http.NewResponseController(w), s.masks[c.choice.Endpoint.Name]
 	in := bufio.NewReaderSize(body, 32<<10)
-	_ = out.Flush() // a client that went away shows itself at the first line
+	_ = out.Flush() // the first line shows whether the client has disconnected
 	for {
 		line, err := sse.ReadLine(in, maxAnswer)
 		if len(line) > 0 {
@@ -328,8 +328,8 @@ func (p *pipe) Close() error {
 // Addr is net.Listener's.
 func (p *pipe) Addr() net.Addr { return &net.UnixAddr{Name: "in process", Net: "pipe"} }
 
-// passedQuery is what is passed on of a query: parameters that the agents' programs
-// send and that cannot change what is answered in a way that hides its usage.
+// passedQuery is the part of a query that is passed on: parameters that the agents' programs
+// send and that cannot change the answer in a way that hides its usage.
 func passedQuery(c *call, given url.Values) url.Values {
 	passed := url.Values{}
 	keep := func(name string, values ...string) {
@@ -356,9 +356,9 @@ func passedQuery(c *call, given url.Values) url.Values {
 	return passed
 }
 
-// passedHeader is what is passed on of the headers: those of the agents' programs
-// that tell versions, features and sessions. What selects an account, a project,
-// a method or a part of the answer is not among them.
+// passedHeader is the part of the headers that is passed on: those of the agents' programs
+// that name versions, features and sessions. Headers that select an account, a project,
+// a method or a part of the answer are not among them.
 func passedHeader(given http.Header) http.Header {
 	given = given.Clone()
 	withoutPrivate(given)
@@ -386,7 +386,7 @@ func passes(name string) bool {
 	})
 }
 
-// plainAccept says whether only forms are asked for whose usage can be read.
+// plainAccept says whether the client asks only for forms whose usage can be read.
 func plainAccept(lists []string) bool {
 	for _, list := range lists {
 		for part := range strings.SplitSeq(list, ",") {

@@ -54,7 +54,7 @@ type Gateway struct {
 	config   Config
 	hosts    []pattern
 	upstream *http.Client
-	guarded  *http.Transport // for addresses that somebody else has named
+	guarded  *http.Transport // for addresses that someone else has named
 	api      *http.Transport
 	masks    map[string]*mask.Masker // by name of endpoint
 }
@@ -103,7 +103,7 @@ func dialer() *net.Dialer { return &net.Dialer{Timeout: 10 * time.Second, KeepAl
 // Models are the endpoints.
 func (g *Gateway) Models() model.Set { return g.config.Models }
 
-// Close lets go of idle connections; the sessions are closed each by itself.
+// Close lets go of idle connections; each session is closed separately.
 func (g *Gateway) Close() {
 	g.upstream.CloseIdleConnections()
 	g.guarded.CloseIdleConnections()

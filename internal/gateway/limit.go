@@ -24,7 +24,7 @@ const (
 	maxBodies = 64 << 20
 	// maxFields bounds the fields of a body: the protocols have a few dozen.
 	maxFields = 200
-	// bodyTime is for a body to come.
+	// bodyTime is how long a body may take to come.
 	bodyTime = 2 * time.Minute
 )
 
@@ -34,7 +34,7 @@ type room struct {
 	bytes   int64
 }
 
-// take waits until there is room for a request with a body of so many bytes.
+// take waits until there is room for a request with a body of that many bytes.
 func (s *Session) take(ctx context.Context, size int64) (*room, *fault) {
 	met := func() bool {
 		if s.requests >= maxModels || s.bodies+size > maxBodies {
@@ -65,7 +65,7 @@ func (r *room) leave() {
 	})
 }
 
-// awaitFor waits until the condition, which is asked with the lock held, is met,
+// awaitFor waits until the condition, which is evaluated with the lock held, is met,
 // but not for ever.
 func (s *Session) awaitFor(ctx context.Context, met func() bool) *fault {
 	timer := time.NewTimer(s.gateway.config.queueWait)
@@ -116,7 +116,7 @@ func readBody(w http.ResponseWriter, r *http.Request) (map[string]json.RawMessag
 	return fields, int64(raw.Len()), bad
 }
 
-// readFields reads an object of few fields: one of millions would take many times
+// readFields reads an object of few fields: an object of millions would take many times
 // its size.
 func readFields(raw []byte) (map[string]json.RawMessage, *fault) {
 	in := json.NewDecoder(bytes.NewReader(raw))
@@ -149,7 +149,7 @@ func errNotObject() *fault {
 }
 
 const (
-	// usualOutput is what a request may bring that sets no limit: as much as most models
+	// usualOutput is the output that a request without a limit may bring: as much as most models
 	// say at once.
 	usualOutput = 32_768
 	// maxChoices bounds the answers that a request can ask for at once.
@@ -157,8 +157,8 @@ const (
 )
 
 // expected is what a request may use: its text, and as much as it lets the model say.
-// Only the fields of its own protocol count, in their own writing: an endpoint takes no
-// notice of others.
+// Only the fields of its own protocol count, in their own spelling: an endpoint ignores
+// others.
 func expected(c *call, fields map[string]json.RawMessage) model.Tokens {
 	var most, answers count
 	switch c.kind {
@@ -186,8 +186,8 @@ func expected(c *call, fields map[string]json.RawMessage) model.Tokens {
 // generationNames are what Gemini calls the settings of an answer.
 func generationNames() []string { return []string{"generationConfig", "generation_config"} }
 
-// largest is the largest of the numbers under the names, and 0 when there is none. What
-// is there and cannot be read, an endpoint may read in its own way: it is otherwise.
+// largest is the largest of the numbers under the names, and 0 when there is none. An endpoint
+// may still read, in its own way, a value that we cannot: such a value counts as otherwise.
 func largest(otherwise count, fields map[string]json.RawMessage, names ...string) count {
 	var most count
 	for _, name := range names {
@@ -205,9 +205,9 @@ func largest(otherwise count, fields map[string]json.RawMessage, names ...string
 }
 
 // reserve waits until the budget has room for what the request may use, next to
-// those that are under way. A request that is alone needs no more than that
-// something is left, so that a budget can be used up; it is overrun by one request
-// at the most.
+// those that are under way. For a single request it is enough that
+// something is left, so that a budget can be used up; one request at most
+// overruns it.
 func (m *meter) reserve(ctx context.Context) *fault {
 	s, budget := m.session, m.session.config.Budget
 	tokens, cost := m.call.expected.Total(), m.price.Cost(m.call.expected)

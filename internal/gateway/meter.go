@@ -14,15 +14,15 @@ import (
 )
 
 const (
-	// runesPerToken is for estimates: few texts have more, so that little is
-	// counted that was not there.
+	// runesPerToken is for estimates: few texts have more, so that the estimate is
+	// rarely too high.
 	runesPerToken = 4
 	// maxEstimate bounds what is estimated for a request: a large one is mostly
 	// pictures, which are fewer tokens than their bytes say.
 	maxEstimate = 200_000
 )
 
-// meter counts one request. What it has counted is in the session's sum at once, so
+// meter counts one request. Its count is in the session's sum at once, so
 // that requests at the same time see each other.
 type meter struct {
 	session *Session
@@ -60,7 +60,7 @@ func (m *meter) admit(ctx context.Context) *fault {
 	return m.reserve(ctx)
 }
 
-// spend adds to the sum of the run and holds it against the budget. A request that
+// spend adds to the sum of the run and checks it against the budget. A request that
 // begins must find something left.
 func (s *Session) spend(tokens model.Tokens, cost int64, begins bool) *fault {
 	s.mu.Lock()
@@ -116,7 +116,7 @@ func (m *meter) whole(body []byte) *fault {
 	return m.settle(m.sofar())
 }
 
-// sofar is what the endpoint has told, and no less than what has come.
+// sofar is what the endpoint has reported, and at least what has come.
 func (m *meter) sofar() model.Tokens {
 	tokens := m.usage.tokens
 	tokens.Output = max(tokens.Output, m.usage.estimate())
@@ -142,7 +142,7 @@ func (m *meter) settle(tokens model.Tokens) *fault {
 	return bad
 }
 
-// finish counts a request that has ended, however it did, and tells it.
+// finish counts a request that has ended, however it did, and reports it.
 func (m *meter) finish() {
 	defer m.release() // when it has been counted
 	answered := m.status >= 200 && m.status < 300
@@ -157,7 +157,7 @@ func (m *meter) finish() {
 	if m.cut && !m.call.stream && tokens.Output == 0 { // the endpoint has likely said something to nobody
 		tokens.Output = m.call.expected.Output
 	}
-	_ = m.settle(tokens) // the answer is out already; the session has been told
+	_ = m.settle(tokens) // the answer is out already; the session knows
 	if m.session.config.Usage == nil {
 		return
 	}

@@ -87,11 +87,11 @@ func (s *Session) serveTool(w http.ResponseWriter, r *http.Request, rest string)
 	proxy.ServeHTTP(finalOnly{w}, r)
 }
 
-// errRedirect refuses a redirect: the run may reach the servers that it names, and not
+// errRedirect refuses a redirect: the run may reach the servers that it names, but not
 // those that they name.
 var errRedirect = errors.New("the tool server redirects")
 
-// withoutSecrets takes out of an answer's headers those that quote a secret, and
+// withoutSecrets removes from an answer the headers that quote a secret, and
 // those that lead elsewhere or are for one connection.
 func withoutSecrets(h http.Header, hide *mask.Masker) {
 	withoutPrivate(h)
@@ -108,7 +108,7 @@ func withoutSecrets(h http.Header, hide *mask.Masker) {
 }
 
 // finalOnly leaves out the answers before the answer, such as 103 Early Hints:
-// their headers are not looked at.
+// their headers are not read.
 type finalOnly struct{ http.ResponseWriter }
 
 // WriteHeader is http.ResponseWriter's.

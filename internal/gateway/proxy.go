@@ -125,7 +125,7 @@ func (s *Session) passPlain(w http.ResponseWriter, r *http.Request, dial func(co
 	proxy.ServeHTTP(w, r)
 }
 
-// guard is the way to addresses that somebody else has named.
+// guard is the way to addresses that someone else has named.
 func (g *Gateway) guard(private bool) peer.Guard {
 	return peer.Guard{AllowPrivate: private, Resolve: g.config.Resolve}
 }

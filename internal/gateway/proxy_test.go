@@ -102,7 +102,7 @@ func TestX5ProxyReachesOnlyTheList(t *testing.T) {
 	if status, body := get(bad.URL); status != http.StatusForbidden || !strings.Contains(body, "--egress-hosts") {
 		t.Errorf("%d %s", status, body)
 	}
-	if status, body := get(strings.Replace(good.URL, "http:", "https:", 1)); status != 0 || strings.Contains(body, "Forbidden") { // the tunnel stands, but there is no TLS
+	if status, body := get(strings.Replace(good.URL, "http:", "https:", 1)); status != 0 || strings.Contains(body, "Forbidden") { // the tunnel works, but there is no TLS
 		t.Errorf("%d %s", status, body)
 	}
 	proxy.User = url.UserPassword("lineshaft", "wrong")
@@ -192,7 +192,7 @@ func TestS7NameIsResolvedOnce(t *testing.T) {
 		return []netip.Addr{netip.MustParseAddr("8.8.8.8")}, nil
 	}})
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // nothing shall really be dialled
+	cancel() // nothing must really be dialled
 	_, err := g.dial(ctx, "example.com", "443", false)
 	if asked != 1 || err == nil || strings.Contains(err.Error(), "127.0.0.1") {
 		t.Errorf("asked %d times: %v", asked, err)

@@ -51,7 +51,7 @@ func errNoRoute(protocol model.Protocol, path string) *fault {
 	return &fault{http.StatusNotFound, string(lineshaft.CodeNotFound), fmt.Sprintf("the gateway does not pass on %s%s", protocol, lineshaft.CutBytes(path, 100))}
 }
 
-// route finds out what a path asks for, and what of it is known without the body.
+// route finds out what a path asks for, and what is known of that without the body.
 // Everything that is not listed here is refused.
 func route(protocol model.Protocol, method, path string) (c call, named string, err *fault) {
 	c = call{protocol: protocol, method: method, path: path}
@@ -98,7 +98,7 @@ func match(method, path, list string, posted map[string]kind) kind {
 }
 
 // modelName says whether a part of a path can only be the name of a model: nothing
-// in it means something else to an endpoint that decodes a path once more.
+// in it means something else to an endpoint that decodes a path again.
 func modelName(text string) bool {
 	return strings.Trim(text, ".") != "" && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@-") == ""
 }
@@ -124,7 +124,7 @@ func (s *Session) read(w http.ResponseWriter, r *http.Request, c call, named str
 			s.leaveOut(c.left)
 		}
 		if protocol != model.Gemini {
-			_ = json.Unmarshal(fields["model"], &named)     // what is no text names no model
+			_ = json.Unmarshal(fields["model"], &named)     // a value that is not text names no model
 			_ = json.Unmarshal(fields["stream"], &c.stream) // the endpoint says what is wrong with it
 		}
 	}
@@ -147,8 +147,8 @@ func (s *Session) notOffered(protocol model.Protocol, named string) *fault {
 	return &fault{http.StatusNotFound, codeNoModel, fmt.Sprintf("no %s endpoint of this worker offers the model %q; see GET /api/v1/agent/models", protocol, named)}
 }
 
-// fill puts the chosen model into the call, and what makes the endpoint tell its
-// usage. The body is written again, so that a field that is there twice cannot mean
+// fill puts the chosen model into the call, and what makes the endpoint report its
+// usage. The body is written again: a field that occurs twice cannot then mean
 // one model here and another one there.
 func (c *call) fill(fields map[string]json.RawMessage) *fault {
 	if c.protocol == model.Gemini && strings.Contains(c.path, "%s") {
@@ -200,7 +200,7 @@ func withUsage(options json.RawMessage) json.RawMessage {
 	return out
 }
 
-// passedFields are what is passed on of the body of a request from an agent that is not
+// passedFields are the fields that are passed on from a request of an agent that is not
 // to reach the network, by their plain names. There are too many servers of these
 // protocols, and too many of their own fields that mean a search or a fetch, to list
 // those instead.
@@ -216,8 +216,8 @@ func passedFields(c *call) []string {
 	return chatFields
 }
 
-// plain is a name as any server may read it: not all of them look at the case, and
-// some take both ways of writing two words.
+// plain is a name as any server may read it: some ignore the case, and
+// some accept both spellings of two words.
 func plain(name string) string { return strings.ToLower(strings.ReplaceAll(name, "_", "")) }
 
 // plainly makes a sorted list of plain names.
@@ -249,8 +249,8 @@ var (
 		verbosity prediction modalities audio prompt_cache_key prompt_cache_retention safety_identifier usage`)
 )
 
-// ownTool says whether tools of a type are carried out by the agent itself, or at the
-// vendor without reaching further.
+// ownTool says whether the agent itself carries out the tools of a type, or the
+// vendor does without reaching further.
 func ownTool(protocol model.Protocol, kind string) bool {
 	if protocol == model.Anthropic {
 		return kind == "" || kind == "custom" || slices.ContainsFunc([]string{"bash_", "text_editor_", "computer_", "memory_", "tool_search_tool_"}, func(p string) bool { return strings.HasPrefix(kind, p) })

@@ -26,7 +26,7 @@ func TestX7BudgetHoldsInParallel(t *testing.T) {
 				all.Go(func() { r.post(a.path, a.body) })
 			}
 			all.Wait()
-			// One fits, the second finds something left and is the one that breaks it.
+			// One fits; the second finds something left and breaks the budget.
 			if got := r.counted(); len(got) != 2 || r.sent() != 2 || len(r.told()) != 1 {
 				t.Errorf("asked %d times, counted %+v, told %q", r.sent(), got, r.told())
 			}
@@ -175,7 +175,7 @@ func TestX7WaitForRoomEndsWithThePause(t *testing.T) {
 	}
 	<-running
 	r.Pause(time.Millisecond)
-	r.Close() // those that came late are told so
+	r.Close() // late requests are refused
 	all.Wait()
 	if r.sent() != 1 || len(r.counted()) != 1 {
 		t.Errorf("asked %d times, counted %+v", r.sent(), r.counted())
@@ -223,7 +223,7 @@ func TestX7ForeignLimitsReserveNothing(t *testing.T) {
 	}
 }
 
-// TestX7SettingsMeanOneThing: a limit that is there twice is passed on as it was counted.
+// TestX7SettingsMeanOneThing: a limit that occurs twice is passed on as it was counted.
 func TestX7SettingsMeanOneThing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, say("application/json", `{}`))

@@ -48,7 +48,7 @@ type SessionConfig struct {
 	Used   lineshaft.Usage
 	// TraceParent is the traceparent of the present turn, if there is one.
 	TraceParent func() string
-	// Usage gets what each request has consumed. It is not called any more when Close
+	// Usage gets what each request has consumed. It is never called after Close
 	// has returned, nor between Pause and Resume.
 	Usage func(lineshaft.UsageData)
 	// Seen is called when bytes of a model come.
@@ -82,7 +82,7 @@ type Session struct {
 	models               int           // model requests among the handlers
 	requests             int           // model requests that have room, and
 	bodies               int64         // the bytes of their bodies
-	changed              chan struct{} // closed and made anew when something that others wait for has changed
+	changed              chan struct{} // closed and replaced when something that others wait for has changed
 	resumed              chan struct{} // nil unless paused; closed at the end of the pause
 	turn                 context.Context
 	endTurn              context.CancelFunc
@@ -97,7 +97,7 @@ type Session struct {
 // errClosed ends what a session still does.
 var errClosed = errors.New("the execution is over")
 
-// Open starts a session. It goes on until Close, whatever becomes of ctx.
+// Open starts a session. It lasts until Close, whatever becomes of ctx.
 func (g *Gateway) Open(ctx context.Context, config SessionConfig) (*Session, error) {
 	s := &Session{
 		gateway: g, config: config, key: cmp.Or(config.Key, "lsx-"+rand.Text()), pipe: newPipe(), changed: make(chan struct{}),
@@ -155,7 +155,7 @@ func (s *Session) ProxyURL() string {
 	return proxy.String()
 }
 
-// Access is the way to a protocol's models: what its paths are put behind, the key,
+// Access is the way to a protocol's models: the prefix of its paths, the key,
 // and the model to ask for.
 func (s *Session) Access(protocol model.Protocol) (base, key, id string, ok bool) {
 	choice, ok := s.offered.ForRun(protocol, s.config.Model)
@@ -176,7 +176,7 @@ func (s *Session) Transport() http.RoundTripper { return s.reach }
 func (s *Session) Counts() bool { return s.asked.Load() }
 
 // Pause lets no request to a model begin until Resume, and waits until those that
-// run have ended. What takes longer than grace is cut off.
+// run have ended. Requests that take longer than grace are cut off.
 func (s *Session) Pause(grace time.Duration) {
 	s.mu.Lock()
 	if s.resumed == nil {
@@ -210,14 +210,14 @@ func (s *Session) Close() {
 	s.closed = true
 	s.mu.Unlock()
 	s.end()
-	_ = s.server.Close() // closes the listeners; there is nobody to tell
+	_ = s.server.Close() // closes the listeners; nobody needs the error
 	s.reach.CloseIdleConnections()
 	s.await(nil, func() bool { return s.handlers == 0 })
 	s.served.Wait()
 	s.endTurn()
 }
 
-// await returns true when the condition, which is asked with the lock held, is met.
+// await returns true when the condition, which is evaluated with the lock held, is met.
 func (s *Session) await(until <-chan time.Time, met func() bool) bool {
 	for {
 		s.mu.Lock()
@@ -286,9 +286,9 @@ func (s *Session) begin(ctx context.Context) (context.Context, func(), error) {
 	}
 }
 
-// trace begins the span of a request to a model. It is below what the agent says, as
-// long as that is in the run's own trace, and else below the turn. The endpoint is
-// told nothing of it.
+// trace begins the span of a request to a model. Its parent is the span that the agent
+// names, if that is in the run's own trace, and otherwise the turn. The endpoint does
+// not learn of it.
 func (s *Session) trace(ctx context.Context, given string, c *call) (context.Context, tracing.Span) {
 	tracer := s.gateway.config.Tracer
 	if !tracer.On() || !c.metered() {
@@ -309,7 +309,7 @@ func (s *Session) trace(ctx context.Context, given string, c *call) (context.Con
 	return ctx, span
 }
 
-// endSpan says what the request came to.
+// endSpan records the result of the request.
 func endSpan(span tracing.Span, m *meter) {
 	if !span.On() {
 		return

@@ -130,6 +130,6 @@ func TestX12EndlessAnswersOfToolServers(t *testing.T) {
 	if n, err := io.CopyN(io.Discard, resp.Body, 1<<20); n != 1<<20 {
 		t.Errorf("an endless body: %d bytes, %v", n, err)
 	}
-	_ = resp.Body.Close() // the agent has had enough, and the tool server hears of it:
+	_ = resp.Body.Close() // the agent has had enough, and the tool server notices:
 	r.await(nil, func() bool { return r.handlers == 0 })
 }

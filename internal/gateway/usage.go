@@ -9,12 +9,12 @@ import (
 	"github.com/lineshaft/lineshaft/internal/model"
 )
 
-// scanner finds the usage in what an endpoint answers. What it does not understand
-// it leaves out: the answer is the agent's, and is passed on as it is.
+// scanner finds the usage in what an endpoint answers. It ignores what it does not
+// understand: the answer is the agent's, and is passed on unchanged.
 type scanner struct {
 	kind   kind
 	tokens model.Tokens
-	// reported says that the endpoint has told numbers, final that they are those of
+	// reported says that the endpoint has sent numbers, final that they are those of
 	// the end.
 	reported, final bool
 	// runes is how much text has come, bytes how much of anything.
@@ -24,8 +24,8 @@ type scanner struct {
 // estimate is the number of tokens in the text that has come.
 func (s *scanner) estimate() int64 { return (s.runes + runesPerToken - 1) / runesPerToken }
 
-// atLeast is for an answer that told no numbers: if no text was found in it either,
-// it is in a form that is not known here, and counts by its size.
+// atLeast is for an answer without numbers: if no text was found in it either,
+// its form is not known here, and it counts by its size.
 func (s *scanner) atLeast() int64 {
 	if s.runes > 0 {
 		return s.estimate()
@@ -84,7 +84,7 @@ type geminiUsage struct {
 	Cached     count `json:"cachedContentTokenCount"`
 }
 
-// answer is everything of all protocols that is looked at.
+// answer has the fields of all protocols that we read.
 type answer struct {
 	Type    string `json:"type"`
 	Message struct {
@@ -173,11 +173,11 @@ func (s *scanner) whole(body []byte) {
 		return
 	}
 	s.take(a.Usage, true)
-	s.runes += int64(len(body)) / 2 // for want of anything better, when no usage came
+	s.runes += int64(len(body)) / 2 // a rough guess, when no usage came
 }
 
-// take keeps the largest of the numbers that were told: they are sums, and some
-// endpoints tell a part of them twice.
+// take keeps the largest of the reported numbers: they are sums, and some
+// endpoints report a part of them twice.
 func (s *scanner) take(u *usage, final bool) {
 	if u == nil {
 		return

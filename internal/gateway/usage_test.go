@@ -129,7 +129,7 @@ func TestX12StreamIsAskedForItsUsage(t *testing.T) {
 	}
 }
 
-// TestX12WithoutUsageAnEstimate: endpoints that tell nothing are counted by their text.
+// TestX12WithoutUsageAnEstimate: endpoints that report nothing are counted by their text.
 func TestX12WithoutUsageAnEstimate(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, say(eventStream, stream(`{"choices":[{"delta":{"content":"`+strings.Repeat("word ", 80)+`"}}]}`, "[DONE]")))

@@ -35,7 +35,7 @@ var (
 	userForm   = regexp.MustCompile(`^[A-Za-z0-9._][A-Za-z0-9._-]*$`)
 )
 
-// address checks where a repository is said to be. Only what comes out of here may
+// address checks where a repository is said to be. Only its results may
 // be given to git.
 func (c *Client) address(raw string) (address, error) {
 	if err := checkLetters(raw); err != nil {
@@ -80,7 +80,7 @@ var userinfo = regexp.MustCompile(`(://)[^/@\s]*@`)
 // redact takes users and passwords out of URLs in a text.
 func redact(text string) string { return userinfo.ReplaceAllString(text, "$1") }
 
-// checkBranch wants a name that is one branch: no option, no pattern, no refspec.
+// checkBranch accepts only the name of one branch: no option, no pattern, no refspec.
 func checkBranch(name string) error {
 	if !lineshaft.ValidBranch(name) {
 		return lineshaft.Invalid("branch", "%q cannot be the name of a branch", lineshaft.Clip(name, 80))

@@ -75,7 +75,7 @@ func (c *Client) obtain(ctx context.Context, a address, dir, commit string) erro
 }
 
 // extends says whether a commit can be added to a repository of the cache: there are
-// not too many yet, it is not there in a damaged state, and git can read the others.
+// not too many yet, it is not kept in a damaged state, and git can read the others.
 func (c *Client) extends(ctx context.Context, dir, commit string) bool {
 	kept := c.commits(dir)
 	if len(kept) == 0 || len(kept) >= maxCommits || c.holds(dir, commit) {
@@ -100,8 +100,8 @@ func (c *Client) create(ctx context.Context, dir string, idLength int) error {
 	return os.Rename(half, dir)
 }
 
-// fetch asks for the one commit. Servers of old refuse to give one by its id; then all
-// branches are fetched, and it has to be the head of one.
+// fetch asks for the one commit. Old servers refuse to give a commit by its id; then all
+// branches are fetched, and it must be the head of one.
 func (c *Client) fetch(ctx context.Context, a address, dir, commit, pin string, login *login) error {
 	fetch := func(refspec string) error {
 		watched, stop := watch(ctx, dir, c.cfg.MaxFetch)
@@ -211,7 +211,7 @@ func relock(ctx context.Context, file *os.File, how int, wait bool) error {
 	}
 }
 
-// unlockFile says that it unlocks: a child that is just being started may still hold
+// unlockFile unlocks explicitly: a child that is just being started may still hold
 // the file open, and the lock with it.
 func unlockFile(file *os.File) {
 	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_UN)

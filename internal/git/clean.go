@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	// cleanEvery is how often the cache is looked through, cacheAge how long a repository
+	// cleanEvery is how often the cache is checked, cacheAge how long a repository
 	// that nobody asks for stays.
 	cleanEvery = time.Hour
 	cacheAge   = 14 * 24 * time.Hour
@@ -26,7 +26,7 @@ type cached struct {
 }
 
 // cleanUp removes what was not used for long, and the oldest while there is too much.
-// The one at keep is in use by the caller.
+// The caller uses the repository at keep.
 func (c *Client) cleanUp(ctx context.Context, keep string) {
 	c.mu.Lock()
 	due := time.Since(c.cleaned) >= cleanEvery

@@ -58,7 +58,7 @@ func (c *Client) cloneInto(ctx context.Context, url, dir, credentials string, op
 	return commit, err
 }
 
-// vacant wants a folder that is missing or empty, and says which.
+// vacant accepts only a folder that is missing or empty, and says which.
 func vacant(dir string) (missing bool, err error) {
 	entries, err := os.ReadDir(dir)
 	switch {
@@ -104,7 +104,7 @@ type visited struct {
 	login *login
 }
 
-// visit makes ready to speak to a host, with the forge's credentials if there are no
+// visit prepares to speak to a host, with the forge's credentials if there are no
 // others. The caller must call done.
 func (c *Client) visit(ctx context.Context, a address, credentials string) (r visited, done func(), err error) {
 	if credentials == "" && c.forge.has(a) {
@@ -126,7 +126,7 @@ func (c *Client) clone(ctx context.Context, a address, how call, dir string, opt
 	if err := c.run(watched, how); err != nil {
 		return explain(watched, a, how.login, err)
 	}
-	if sizeOf(dir) > c.cfg.MaxClone { // grown since it was last looked at
+	if sizeOf(dir) > c.cfg.MaxClone { // grown since the last look
 		return errors.Join(oversize(c.cfg.MaxClone), remove(ctx, dir))
 	}
 	return nil

@@ -66,8 +66,8 @@ func TestX4CredentialsOfTheWrongKind(t *testing.T) {
 	wantFault(t, err, lineshaft.CodeInvalidRequest, "several lines")
 }
 
-// A scripted ssh stands for the real one: it checks what it is given and serves the
-// repository that it is asked for.
+// A scripted ssh replaces the real one: it checks what it is given and serves the
+// requested repository.
 func TestX4CloneOverSSH(t *testing.T) {
 	t.Parallel()
 	o := newOrigin(t, "")

@@ -95,7 +95,7 @@ func start(cmd *exec.Cmd, output func(io.Reader) error, cancel func()) error {
 		_, readErr = io.Copy(io.Discard, out)
 	}
 	if readErr != nil {
-		cancel() // nobody reads on
+		cancel() // nobody reads the rest
 	}
 	waitErr := cmd.Wait()
 	if readErr != nil && !errors.Is(readErr, io.ErrUnexpectedEOF) {
@@ -128,7 +128,7 @@ func (c *Client) arguments(call call) []string {
 }
 
 // environment is all that git knows of this machine: not the server's variables,
-// among which secrets are.
+// which include secrets.
 func (c *Client) environment(call call) []string {
 	config := "/dev/null"
 	if call.at.kind == kindLocal {
@@ -155,7 +155,7 @@ func (c *Client) environment(call call) []string {
 	return append(env, call.env...)
 }
 
-// clean takes credentials and paths of this server out of what git said.
+// clean removes credentials and paths of this server from what git said.
 func (c *Client) clean(text string, call call) string {
 	if call.login != nil {
 		text = call.login.mask(text)

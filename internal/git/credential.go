@@ -13,13 +13,13 @@ import (
 const (
 	userVariable     = "LINESHAFT_GIT_USER"
 	passwordVariable = "LINESHAFT_GIT_PASSWORD"
-	// anyUser is for tokens, with which forges do not look at the user.
+	// anyUser is for tokens, with which forges ignore the user.
 	anyUser = "x-access-token"
 	// keyAge is when a key that a killed process left is surely not in use.
 	keyAge = time.Hour
 )
 
-// login is what a forge is shown.
+// login is what a forge gets to see.
 type login struct {
 	user, password string
 	// key is a private key for ssh; file is where it lies while git runs.
@@ -87,7 +87,7 @@ func (c *Client) sweepKeys() {
 }
 
 // arguments name a helper for the one host that the login is for. The helper takes it
-// from the environment, so that it stands in no argument and no file.
+// from the environment, so that it appears in no argument and no file.
 func (l *login) arguments(a address) []string {
 	if l.key != "" {
 		return nil
@@ -117,7 +117,7 @@ func (l *login) mask(text string) string {
 }
 
 // sshCommand is what git runs for ssh: it asks nothing and reads nobody's settings.
-// A host is trusted when it is first met, and must not change after.
+// A host is trusted at first contact, and must not change after.
 func (c *Client) sshCommand(l *login, at address, pin string) string {
 	words := []string{
 		quote(c.cfg.SSH), "-F", "/dev/null", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=accept-new",

@@ -19,7 +19,7 @@ import (
 // folderPrefix marks the state of a folder that has no git.
 const folderPrefix = "dir-"
 
-// findLocal finds a local repository, also when only name.git is there.
+// findLocal finds a local repository, also when only name.git exists.
 func (c *Client) findLocal(a address) (address, error) {
 	if a.kind != kindLocal {
 		return a, nil
@@ -33,7 +33,7 @@ func (c *Client) findLocal(a address) (address, error) {
 	return a, notFound(nil, "there is no repository at %s; check the address", a.shown)
 }
 
-// isRepository tells a repository, bare or with a working tree, from a plain folder.
+// isRepository says whether a folder is a repository, bare or with a working tree.
 func isRepository(dir string) bool {
 	if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
 		return true
@@ -72,8 +72,8 @@ func (c *Client) folderTree(ctx context.Context, a address, state string, keep f
 // reader is offered a file, which it need not read to its end.
 type reader func(path string, info fs.FileInfo, r io.Reader) error
 
-// readFolder goes through a folder and returns the digest of its files; links and all
-// that is no file are left out.
+// readFolder goes through a folder and returns the digest of its files; it leaves out links
+// and everything else that is not a file.
 func (c *Client) readFolder(ctx context.Context, a address, each reader) (digest string, err error) {
 	root, err := os.OpenRoot(a.text)
 	if err != nil {

@@ -39,7 +39,7 @@ type Config struct {
 	MaxClone int64
 	// MaxCache bounds the cache as a whole; 2 GiB by default.
 	MaxCache int64
-	// MaxMirrors bounds the mirrors that clones are made from, as a whole; 0 is no mirrors.
+	// MaxMirrors bounds the total size of the mirrors that clones are made from; 0 means no mirrors.
 	MaxMirrors int64
 	// Program and SSH are the programs that are run; "git" and "ssh" by default.
 	Program string
@@ -77,8 +77,8 @@ func New(cfg Config) (*Client, error) {
 	if _, err := parseCredentials(cfg.Credentials); err != nil {
 		return nil, err
 	}
-	// Resolved once, so that nothing looks for it in the folder it is started in. A server
-	// without git works, but for repositories.
+	// Resolved once, so that nothing looks for it in the working folder. A server
+	// without git works, except for repositories.
 	if c.program, err = exec.LookPath(cfg.Program); err != nil {
 		c.program = ""
 	}
@@ -112,7 +112,7 @@ func (c *Client) prepare() error {
 			return fmt.Errorf("git cache: %w", err)
 		}
 	}
-	// Local repositories may belong to anybody; the operator has allowed their folders.
+	// Local repositories may belong to anyone; the operator has allowed their folders.
 	if err := writeFile(c.path("local.gitconfig"), "[safe]\n\tdirectory = *\n"); err != nil {
 		return fmt.Errorf("git cache: %w", err)
 	}
@@ -143,7 +143,7 @@ func (c *Client) path(parts ...string) string {
 // URL is where the forge has a repository.
 func (c *Client) URL(r lineshaft.Repository) string { return c.forge.url(r) }
 
-// Check says whether an address may be used here, without asking anybody.
+// Check says whether an address may be used here, without asking anyone.
 func (c *Client) Check(url string) error {
 	_, err := c.address(url)
 	return err

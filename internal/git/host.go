@@ -21,7 +21,7 @@ func (c *Client) trusts(a address) bool {
 }
 
 // reach keeps strangers' addresses away from the operator's own network (S-7): only
-// the forge may be there. It returns what git is to use for the name, so that another
+// the forge may be in it. It returns what git is to use for the name, so that another
 // answer of the name server does not get round the check.
 func (c *Client) reach(ctx context.Context, a address) (pin string, err error) {
 	if c.trusts(a) {
@@ -56,7 +56,7 @@ func (c *Client) reach(ctx context.Context, a address) (pin string, err error) {
 // checked is the name that git is held to.
 var hostForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$`)
 
-// checkHost wants a host and a port in their one writing.
+// checkHost accepts only a host and a port in their one spelling.
 func checkHost(host, port string) error {
 	if addr, err := netip.ParseAddr(host); (err != nil || addr.Zone() != "") && !hostForm.MatchString(host) {
 		return lineshaft.Invalid("url", "%q is not the name of a host; write it in letters, digits, dots and hyphens, without a dot at its end", lineshaft.Clip(host, 80))
@@ -67,7 +67,7 @@ func checkHost(host, port string) error {
 	return nil
 }
 
-// pinsSince is the git that can be held to an address: older ones take no notice.
+// pinsSince is the first git that can be held to an address: older ones ignore it.
 const pinsSince = 37
 
 // pins says whether this git can be held to the address that was checked.
@@ -107,7 +107,7 @@ func canPin(said string) bool {
 	return err == nil && bad == nil && (major > 2 || major == 2 && minor >= pinsSince)
 }
 
-// proxies lead git to the operator's places alone: with one in between, the name that
+// proxies lead git to the operator's hosts alone: with a proxy in between, the name that
 // was checked would be looked up again, by the proxy.
 func (c *Client) proxies(a address) []string {
 	if !c.trusts(a) {

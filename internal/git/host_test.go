@@ -10,8 +10,8 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// A git that takes no notice of the pin is not let loose on a name: its own lookup may
-// find another address than the one that was checked.
+// A git that ignores the pin is not let loose on a name: its own lookup may
+// find an address other than the checked one.
 func TestS7GitThatCannotBePinned(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]bool{

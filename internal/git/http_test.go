@@ -18,7 +18,7 @@ import (
 )
 
 // httpForge serves the repositories below a folder with git's own program. With a
-// token it wants that of everybody.
+// token, everyone must send it.
 func httpForge(t *testing.T, root, token string) *httptest.Server {
 	t.Helper()
 	backend := &cgi.Handler{
@@ -143,8 +143,8 @@ func TestX4TokensOverHTTP(t *testing.T) {
 	wantFault(t, err, lineshaft.CodeNotFound, "not public")
 }
 
-// hanging is a forge that takes requests and never answers them. It tells when it was
-// asked, and when whoever asked is gone.
+// hanging is a forge that takes requests and never answers them. It reports when it was
+// asked, and when the client is gone.
 func hanging(t *testing.T) (url string, asked, gone chan struct{}) {
 	t.Helper()
 	asked, gone = make(chan struct{}, 8), make(chan struct{}, 8)

@@ -31,7 +31,7 @@ const (
 
 // listing is what a repository has, as one caller sees it.
 type listing struct {
-	// head is the default branch; empty when the host does not tell.
+	// head is the default branch; empty when the host does not name it.
 	head   string
 	commit string
 	refs   map[string]string // branches and tags
@@ -47,7 +47,7 @@ func (l listing) print() string {
 	return hex.EncodeToString(sum.Sum(nil))
 }
 
-// maxTips is how many commits are told; with more, CloneNewer would not be worth it.
+// maxTips is how many commits are reported; with more, CloneNewer would not be worth it.
 const maxTips = 2000
 
 // tips are the ids that branches and tags have; nil when there are too many.
@@ -61,7 +61,7 @@ func (l listing) tips() []string {
 
 // Find asks the host, with the credentials of the caller, what Clone would give: the
 // commit of the default branch, a print of all branches and tags, and what these lead to,
-// for CloneNewer. Of a folder without git the commit is a digest.
+// for CloneNewer. For a folder without git the commit is a digest.
 func (c *Client) Find(ctx context.Context, url, credentials string) (commit, refs string, tips []string, err error) {
 	a, err := c.address(url)
 	if err != nil {
@@ -121,7 +121,7 @@ func readListing(r io.Reader) (listing, error) {
 	return l, lines.Err()
 }
 
-// mirrorOf is where the mirror of a repository is, or would be; empty when there shall be none.
+// mirrorOf is where the mirror of a repository is, or would be; empty when there is to be none.
 func (c *Client) mirrorOf(a address) string {
 	if c.cfg.MaxMirrors <= 0 || a.kind == kindLocal {
 		return ""
@@ -134,10 +134,10 @@ func (c *Client) mirrorOf(a address) string {
 var errNoMirror = errors.New("no mirror")
 
 // cloneMirror clones from this machine's mirror of a repository. The host is asked
-// first, with the caller's credentials, and what it lists is what the mirror must have:
+// first, with the caller's credentials, and the mirror must have what it lists:
 // so nobody gets more from a mirror than from the host. Git gets the host's address,
-// so the clone is the one that the host would have given; it has its own objects, and
-// those only that its branches and tags lead to.
+// so the clone is the same as from the host; it has its own objects, and
+// only those that its branches and tags lead to.
 func (c *Client) cloneMirror(ctx context.Context, r visited, dir string, options []string) error {
 	mirror := c.mirrorOf(r.address)
 	if mirror == "" || isYoung(mirror+".large") {
@@ -173,7 +173,7 @@ func (c *Client) cloneMirror(ctx context.Context, r visited, dir string, options
 	return errors.Join(fmt.Errorf("%w: %w", errNoMirror, err), removed)
 }
 
-// distrust has a mirror made again that could not be used, although the host could be.
+// distrust has a mirror made again that could not be used although the host could.
 func (c *Client) distrust(a address) {
 	if mirror := c.mirrorOf(a); mirror != "" {
 		_ = os.WriteFile(mirror+".bad", nil, 0o600) // without it, the next clone says so again
@@ -186,17 +186,17 @@ func isYoung(mark string) bool {
 	return err == nil && time.Since(info.ModTime()) < 24*time.Hour
 }
 
-// refresh makes a mirror have what the host lists, unless it has, and locks it for
+// refresh brings a mirror to what the host lists, if needed, and locks it for
 // reading. A run that waited for another's fetch finds that there is nothing to fetch.
 func (c *Client) refresh(ctx context.Context, r visited, l listing, mirror string) (unlock func(), err error) {
-	// All come through the gate: while somebody waits to write, no more readers come,
-	// and from writing to reading nobody gets between.
+	// All come through the gate: while a writer waits, no more readers come,
+	// and between writing and reading nobody gets in.
 	gate, err := lockFile(ctx, mirror+".gate", syscall.LOCK_EX, true)
 	if err != nil {
 		return nil, fmt.Errorf("lock mirror: %w", err)
 	}
 	defer unlockFile(gate)
-	if isYoung(mirror + ".large") { // found out by who was before
+	if isYoung(mirror + ".large") { // the caller before found this out
 		return nil, errNoMirror
 	}
 	lock, err := lockFile(ctx, mirror+".lock", syscall.LOCK_SH, true)
@@ -244,7 +244,7 @@ func (c *Client) mirrors(ctx context.Context, mirror string, want listing) bool 
 	return err == nil && have.print() == want.print()
 }
 
-// fetchMirror fetches what a mirror does not have, with the login of the caller, of which
+// fetchMirror fetches what a mirror does not have, with the caller's login, of which
 // nothing is kept.
 func (c *Client) fetchMirror(ctx context.Context, r visited, l listing, mirror string) error {
 	_, bad := os.Stat(mirror + ".bad")
@@ -263,7 +263,7 @@ func (c *Client) fetchMirror(ctx context.Context, r visited, l listing, mirror s
 		return errors.Join(err, removeHalves(mirror))
 	}
 	if packs, _ := filepath.Glob(filepath.Join(mirror, "objects", "pack", "*.pack")); len(packs) > maxPacks {
-		// Nothing borrows from it, and nobody reads it now. It works with many, too.
+		// Nothing borrows from it, and nobody reads it now. The mirror works with many packs as well.
 		_ = c.run(ctx, call{args: []string{"--git-dir=" + mirror, "repack", "-a", "-d", "-q", "--write-bitmap-index"}})
 	}
 	c.removeOld(ctx, "mirrors", c.cfg.MaxMirrors, mirror, time.Now())
@@ -306,7 +306,7 @@ func (c *Client) fetchAll(ctx context.Context, r visited, l listing, mirror stri
 		return context.Cause(watched)
 	case err != nil:
 		return err
-	case sizeOf(mirror) > most: // grown since it was last looked at
+	case sizeOf(mirror) > most: // grown since the last look
 		return oversize(most)
 	}
 	return c.run(ctx, call{args: []string{"--git-dir=" + mirror, "symbolic-ref", "HEAD", l.head}})

@@ -46,7 +46,7 @@ func (m mirrored) mirror(t *testing.T) string {
 	return all[0].dir
 }
 
-// contents are all files below a folder, but for what tells the time.
+// contents are all files below a folder, except those that depend on the time.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	files := map[string]string{}
@@ -64,7 +64,7 @@ func contents(t *testing.T, dir string) map[string]string {
 	return files
 }
 
-// a clone from a mirror is the one that the host gives, and has nothing of the mirror.
+// a clone from a mirror equals that of the host, and has nothing of the mirror.
 func TestX14CloneFromMirrorIsTheHosts(t *testing.T) {
 	t.Parallel()
 	m := newMirrored(t, "")

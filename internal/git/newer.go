@@ -12,10 +12,10 @@ import (
 	"strings"
 )
 
-// CloneNewer is CloneBare for somebody who has all that some commits lead to: of the
-// objects dir gets those alone that came later, and it gets all branches and tags. It fails
-// when there is no mirror, or when the host does not have something of these commits any
-// more: then nobody shall have it, and a whole clone is what is wanted.
+// CloneNewer is CloneBare for callers that have all that some commits lead to: dir gets only
+// the objects that came later, and all branches and tags. It fails
+// when there is no mirror, or when the host no longer has a part of these
+// commits: then nobody may have it, and the caller wants a whole clone.
 func (c *Client) CloneNewer(ctx context.Context, url, dir, credentials string, since []string) (commit string, err error) {
 	a, err := c.address(url)
 	if err != nil {
@@ -61,7 +61,7 @@ func (c *Client) CloneNewer(ctx context.Context, url, dir, credentials string, s
 	return l.commit, nil
 }
 
-// stillHas checks that all that some commits lead to is what branches and tags of a mirror
+// stillHas checks that the branches and tags of a mirror lead to all that some commits
 // lead to.
 func (c *Client) stillHas(ctx context.Context, mirror string, commits []string) error {
 	for _, commit := range commits {
@@ -84,8 +84,8 @@ func (c *Client) stillHas(ctx context.Context, mirror string, commits []string) 
 	return err
 }
 
-// borrow makes a clone without objects: it has them from the mirror, until it is told that
-// it does not.
+// borrow makes a clone without objects: git finds them in the mirror, until borrow removes
+// the reference to it.
 func (c *Client) borrow(ctx context.Context, r visited, mirror, dir string) error {
 	err := c.clone(ctx, r.address, call{
 		at:  address{kind: kindLocal, text: mirror, shown: r.shown},

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// who has the commits of before gets the newer objects alone, and all branches; not
+// callers with the earlier commits get the newer objects alone, and all branches; not
 // when the host has taken something back, nor without a mirror.
 func TestX14CloneNewer(t *testing.T) {
 	t.Parallel()

@@ -101,8 +101,8 @@ func orDefault(s, otherwise string) string {
 	return s
 }
 
-// Head finds the newest commit of a branch; of the default one for "". For a folder
-// without git it is "dir-" and a digest of what is in there.
+// Head finds the newest commit of a branch, or of the default branch for "". For a folder
+// without git it is "dir-" and a digest of its content.
 func (c *Client) Head(ctx context.Context, url, branch string) (string, error) {
 	a, err := c.address(url)
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 	maxFiles   = 10_000
 )
 
-// Tree reads the files of a commit that Head has named, those that keep asks for.
+// Tree reads those files of a commit, which Head has named, that keep asks for.
 // Links, submodules and names that lead out of the folder are left out.
 func (c *Client) Tree(ctx context.Context, url, commit string, keep func(path string, size int64) bool) (map[string]string, error) {
 	a, err := c.address(url)
@@ -162,8 +162,8 @@ func (c *Client) readBlobs(ctx context.Context, dir string, wanted []blob) (map[
 	return files, nil
 }
 
-// readBlob reads what cat-file prints of one object: id, type and size, a line's end,
-// the bytes, a line's end.
+// readBlob reads what cat-file prints of one object: id, type and size, a newline,
+// the bytes, a newline.
 func readBlob(in *bufio.Reader, b blob) (string, error) {
 	head, err := in.ReadString('\n')
 	if err != nil {

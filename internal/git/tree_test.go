@@ -100,7 +100,7 @@ func TestF5DamagedCacheIsFetchedAnew(t *testing.T) {
 	}
 }
 
-// Only so many commits pile up before the repository is fetched anew.
+// Only so many commits pile up before the repository is fetched again.
 func TestF5CacheOfOneRepositoryIsBounded(t *testing.T) {
 	t.Parallel()
 	o, c := newOrigin(t, ""), client(t)

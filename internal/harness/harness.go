@@ -38,8 +38,8 @@ type Harness interface {
 // other; Close comes last, exactly once, also after a turn that failed.
 type Session interface {
 	// Turn does one turn and returns when it has ended. When ctx ends, the turn ends
-	// with everything it started; context.Cause says why, the result is then not
-	// looked at, and the session must be able to take another turn. Errors are as
+	// with everything it started; context.Cause says why, the result is then
+	// ignored, and the session must be able to take another turn. Errors are as
 	// for Harness.Open; ErrStarved says that the lease was lost.
 	Turn(ctx context.Context, turn lineshaft.Turn, emit Emit) (lineshaft.TurnResult, error)
 	// Close ends the session for good and returns when nothing is left running.
@@ -51,7 +51,7 @@ type Session interface {
 // not after Turn has returned.
 type Emit func(lineshaft.Draft)
 
-// WithoutWorkspace is met by a harness that needs no folder: its runs get none,
+// WithoutWorkspace is implemented by a harness that needs no folder: its runs get none,
 // and have neither attachments nor artifacts nor snapshots.
 type WithoutWorkspace interface {
 	WithoutWorkspace()
@@ -66,8 +66,8 @@ type Environment struct {
 	Dir string
 	// Env is the complete environment for the agent's processes.
 	Env []string
-	// Mask gives what hides the run's secrets; everything emitted must have gone
-	// through it. It is made when it is first asked for.
+	// Mask returns what hides the run's secrets; everything emitted must have gone
+	// through it. It is made on the first call.
 	Mask func() *mask.Masker
 	// Start starts a process of the agent in its sandbox. The end of ctx ends the
 	// process and all it has started: SIGTERM first, SIGKILL after a grace. It may
@@ -76,16 +76,16 @@ type Environment struct {
 	// WriteFile puts a file beside the workspace's own files, over an older one,
 	// and returns its path as the agent sees it.
 	WriteFile func(name, content string) (string, error)
-	// Started says that the agent runs: the run moves to INPROGRESS. Start calls
-	// it too; only the first call counts.
+	// Started says that the agent runs: the run moves to INPROGRESS. Start also calls
+	// it; only the first call counts.
 	Started func()
 	// Blocked says whether the agent waits for an answer: the run is BLOCKED and
-	// its clocks stand still until it is called with false.
+	// its clocks stop until it is called with false.
 	Blocked func(bool)
 	// Ask puts a question to people: the run is BLOCKED until a follow-up comes, and
 	// its text is the answer. It must be called within a turn.
 	Ask func(ctx context.Context, question lineshaft.PermissionData) (answer string, err error)
-	// ReadFile gives what WriteFile wrote last, also in an earlier execution whose
+	// ReadFile returns what WriteFile wrote last, also in an earlier execution whose
 	// workspace this one has; fs.ErrNotExist says that there is nothing.
 	ReadFile func(name string) (string, error)
 	// Transcript puts what was said and done in the conversation before this execution
@@ -118,10 +118,10 @@ type Program struct {
 }
 
 // Continues says that there was something before this execution: an earlier one, or the
-// run whose conversation this one goes on with.
+// run whose conversation this one continues.
 func (e Environment) Continues() bool { return e.Job.Resumed || e.Job.Continues != nil }
 
-// Recall is a prompt for an agent that has no session of what was before: it names a file
+// Recall is a prompt for an agent that has no session of the conversation before: it names a file
 // with the transcript. It shows people which of the two the agent has.
 func (e Environment) Recall(ctx context.Context, prompt string) (text, notice string) {
 	if e.Transcript == nil {
@@ -149,7 +149,7 @@ func (e Environment) Prompt(turn lineshaft.Turn) string {
 // Access is an agent's way to the models of one protocol. It leads to the
 // worker's gateway, which holds the real key, counts tokens and keeps budgets.
 type Access struct {
-	// URL is what the paths of the protocol are put behind, without a slash at the
+	// URL is the prefix of the protocol's paths, without a slash at the
 	// end. For Anthropic and Gemini they begin with the version, /v1 or /v1beta; for
 	// OpenAI the URL ends with /v1 itself, as each vendor's own clients expect.
 	URL string
@@ -159,7 +159,7 @@ type Access struct {
 	Model string
 }
 
-// ToolServer is an MCP server as the agent shall reach it: a program in the
+// ToolServer is an MCP server as the agent is to reach it: a program in the
 // sandbox, or an address.
 type ToolServer struct {
 	Name    string

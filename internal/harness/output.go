@@ -16,7 +16,7 @@ import (
 const (
 	// maxText is the longest text of one output event; longer lines are split.
 	maxText = 64 << 10
-	// gather is how long output waits for more of it, so that a chatty program
+	// gather is how long output waits for more, so that a chatty program
 	// makes events of many lines each.
 	gather = 50 * time.Millisecond
 )
@@ -188,8 +188,8 @@ func partial(text []byte) int {
 	return 0
 }
 
-// MaxToolText is the longest text of a tool's input or result; of more, the beginning and
-// the end are kept.
+// MaxToolText is the longest text of a tool's input or result; a longer one keeps its beginning
+// and its end.
 const MaxToolText = 64 << 10
 
 // Middle leaves out the middle of a text that is too long.

@@ -22,7 +22,7 @@ func Policy(job lineshaft.Job, standard string) string {
 	return lineshaft.PermissionsAllow
 }
 
-// Decide picks the option that a policy takes by itself; false when there is none
+// Decide picks the option that a policy takes without asking; false when there is none
 // that fits, and when people are to be asked.
 func Decide(policy string, options []lineshaft.PermissionOption) (lineshaft.PermissionOption, bool) {
 	switch policy {
@@ -59,8 +59,8 @@ func Choose(options []lineshaft.PermissionOption, answer string) (lineshaft.Perm
 	return lineshaft.PermissionOption{}, false
 }
 
-// Astray says what is wrong with an answer that is the number of no option: it is a
-// slip, and no text for the agent. It is empty for every other answer.
+// Astray says what is wrong with an answer that is a number without an option: it is a
+// slip, not a text for the agent. It is empty for every other answer.
 func Astray(options []lineshaft.PermissionOption, answer string) string {
 	if _, ok := Choose(options, answer); ok || len(options) == 0 {
 		return ""
@@ -72,7 +72,7 @@ func Astray(options []lineshaft.PermissionOption, answer string) string {
 	return fmt.Sprintf("There is no answer %s: it is a number from 1 to %d, the name of an answer, yes, no, always or never. The question is asked again.", word, len(options))
 }
 
-// byKind is the first option of the first of the kinds that there is.
+// byKind is the first option of the first of these kinds that is offered.
 func byKind(options []lineshaft.PermissionOption, kinds ...string) (lineshaft.PermissionOption, bool) {
 	for _, kind := range kinds {
 		for _, o := range options {

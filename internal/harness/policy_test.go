@@ -51,7 +51,7 @@ func TestX7Decide(t *testing.T) {
 	}
 }
 
-// Nothing but a clear word is taken for an option: the rest is text for the agent.
+// Only a clear word counts as an option: the rest is text for the agent.
 func TestX7Choose(t *testing.T) {
 	t.Parallel()
 	for answer, want := range map[string]string{

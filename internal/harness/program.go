@@ -16,7 +16,7 @@ import (
 var ErrStarved = errors.New("agent was ended because the lease was not renewed")
 
 // Run starts a program, and returns when it and everything it started is gone.
-// Its output is passed to the two writers of an Output. The error is the
+// Its output goes to the two writers of an Output. The error is the
 // platform's fault or, as *lineshaft.Error, the caller's.
 func (e Environment) Run(ctx context.Context, program Program) (sandbox.Exit, error) {
 	process, err := e.Start(ctx, program)
@@ -63,7 +63,7 @@ func Elsewhere(program string) string {
 	return fmt.Sprintf("; this machine has %s at %s, which agents do not see: install it in /usr/local or /opt, or name its folder with --agent-path", program, found)
 }
 
-// Describe says how a program ended that did not end well.
+// Describe says how a program ended that failed.
 func Describe(what string, exit sandbox.Exit) string {
 	switch {
 	case exit.Reason == sandbox.ReasonMemory:
@@ -78,5 +78,5 @@ func Describe(what string, exit sandbox.Exit) string {
 	return fmt.Sprintf("%s exited with code %d", what, exit.Code)
 }
 
-// Good says that a program ended by itself and well.
+// Good says that a program ended on its own and without an error.
 func Good(exit sandbox.Exit) bool { return exit.Code == 0 && exit.Reason == sandbox.ReasonExited }

@@ -72,7 +72,7 @@ type firstPresent struct {
 // Name is that of the first.
 func (f firstPresent) Name() string { return f.ways[0].Name() }
 
-// Open opens the first whose agent is there. When none is, the error of the first
+// Open opens the first whose agent is installed. When none is, the error of the first
 // counts: it names what is best to install.
 func (f firstPresent) Open(ctx context.Context, env Environment) (Session, error) {
 	var config lineshaft.HarnessConfig
@@ -104,7 +104,7 @@ type second struct {
 	program string // of the agent
 }
 
-// instead is a session that the first choice was not possible for, if it was not.
+// instead is a session with a second choice, unless the first was possible.
 func instead(session Session, first error, program string) Session {
 	if first == nil {
 		return session
@@ -112,7 +112,7 @@ func instead(session Session, first error, program string) Session {
 	return second{session, first, program}
 }
 
-// Turn says, when this program is not there either, what is best to install.
+// Turn says, when this program is also missing, what is best to install.
 func (s second) Turn(ctx context.Context, turn lineshaft.Turn, emit Emit) (lineshaft.TurnResult, error) {
 	result, err := s.Session.Turn(ctx, turn, emit)
 	if !errors.Is(err, sandbox.ErrNotFound) {
@@ -124,7 +124,7 @@ func (s second) Turn(ctx context.Context, turn lineshaft.Turn, emit Emit) (lines
 	}
 }
 
-// after adds to what the caller can change why it came to that.
+// after adds the reason to an error that the caller can fix.
 func after(first, err error) error {
 	e, ok := errors.AsType[*lineshaft.Error](err)
 	if first == nil || !ok {
@@ -153,7 +153,7 @@ func standsFor(name string) []string {
 	return nil
 }
 
-// inMode leaves of the adapters of an agent the one that the run asks for.
+// inMode keeps the adapter of an agent that the run asks for.
 func inMode(names []string, config lineshaft.AgentConfig) []string {
 	if config.Harness == nil || len(names) < 2 {
 		return names

@@ -170,7 +170,7 @@ func TestX6SelectFallsBack(t *testing.T) {
 	}
 }
 
-// An agent that the worker chooses is told to its adapter like one of the run's.
+// An agent that the worker chooses is passed to its adapter like one of the run's.
 func TestX6SelectDefaultAgent(t *testing.T) {
 	t.Parallel()
 	var opened []string
@@ -203,7 +203,7 @@ func (lost) Turn(context.Context, lineshaft.Turn, harness.Emit) (lineshaft.TurnR
 	return lineshaft.TurnResult{}, harness.StartError(harness.Program{Command: []string{"lineshaft-test-agent"}}, sandbox.ErrNotFound)
 }
 
-// An agent that is there in no way is told with the command that installs it.
+// An agent that is not installed in any way is reported with the command that installs it.
 func TestX6SelectNothingInstalled(t *testing.T) {
 	t.Parallel()
 	var opened []string
@@ -233,7 +233,7 @@ func TestX6SelectNothingInstalled(t *testing.T) {
 	}
 }
 
-// A program that only the worker finds is told with its place. It sets PATH, so it is
+// A program that only the worker finds is reported with its place. It sets PATH, so it is
 // not parallel.
 func TestX6ProgramElsewhere(t *testing.T) {
 	dir := t.TempDir()

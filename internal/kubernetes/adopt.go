@@ -9,8 +9,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
-// adoptAll takes on what earlier launchers made, and returns when it is known whose
-// each is.
+// adoptAll takes on what earlier launchers made, and returns when it is known to whom
+// each Job belongs.
 func (l *Launcher) adoptAll() {
 	var there list[Job]
 	err := persist(l.life, func(ctx context.Context) error {
@@ -33,7 +33,7 @@ func (l *Launcher) adoptAll() {
 }
 
 // adopt takes on a Job that an earlier launcher made. Its Secret says what it is for;
-// one without is of no use to anybody and goes.
+// a Job without a Secret is useless and is removed.
 func (l *Launcher) adopt(found Job) {
 	name := found.Metadata.Name
 	var secret Secret
@@ -61,7 +61,7 @@ func (l *Launcher) adopt(found Job) {
 }
 
 // findJob looks again at a Job that was taken on: it may have ended after it was listed and
-// before anybody wanted to know, and the watch does not show that again. What the watch has
+// before anyone watched, and the watch does not show that again. What the watch has
 // shown since is newer.
 func (l *Launcher) findJob(listed Job) {
 	now := listed
@@ -83,7 +83,7 @@ func (l *Launcher) findJob(listed Job) {
 }
 
 // findPods looks for the pods of a Job that was taken on: the watch may have shown them
-// before anybody wanted to know, and shows them again only when they change.
+// before anyone asked, and shows them again only when they change.
 func (l *Launcher) findPods(executionID string) {
 	var there list[Pod]
 	err := persist(l.life, func(ctx context.Context) error {

@@ -3,7 +3,7 @@ package kubernetes
 import "testing"
 
 // TestX3ListedPodIsOlderThanTheWatch: a launcher that takes a Job on lists its pods. The list
-// may be answered before a pod ends and looked at after the watch has shown that end, which
+// may be answered before a pod ends and read after the watch has shown that end, which
 // must not be forgotten: nobody shows it again.
 func TestX3ListedPodIsOlderThanTheWatch(t *testing.T) {
 	t.Parallel()

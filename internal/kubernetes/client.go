@@ -22,7 +22,7 @@ const (
 	callTime = 15 * time.Second
 	// maxAnswer bounds what is read of an answer.
 	maxAnswer = 64 << 20
-	// maxWait bounds what a busy server may ask us to wait.
+	// maxWait bounds how long a busy server may ask us to wait.
 	maxWait = 30 * time.Second
 )
 
@@ -37,13 +37,13 @@ type Client struct {
 // Namespace is where everything is made.
 func (c *Client) Namespace() string { return c.namespace }
 
-// APIError is the cluster's own word on a call.
+// APIError is the cluster's own description of a failed call.
 type APIError struct {
 	// Code is the HTTP status, Reason the API's word for it.
 	Code    int
 	Reason  string
 	Message string
-	// Wait is what the server asks for before the next try.
+	// Wait is how long the server asks us to wait before the next try.
 	Wait time.Duration
 	// call is what was asked, for people.
 	call string
@@ -242,8 +242,8 @@ func (c *Client) createSecret(ctx context.Context, s *Secret) (*Secret, error) {
 	return made(ctx, c, secretsKind(), s.Metadata.Name, s)
 }
 
-// made creates an object. One of that name is taken as an earlier try's, whose answer
-// was lost: names are those of executions, and nobody else makes such.
+// made creates an object. An existing one of that name is from an earlier try, whose answer
+// was lost: names are those of executions, and nobody else uses them.
 func made[T any](ctx context.Context, c *Client, kind resource, name string, object *T) (*T, error) {
 	out := new(T)
 	err := c.call(ctx, request{verb: "create", kind: kind, in: object}, out)
@@ -253,7 +253,7 @@ func made[T any](ctx context.Context, c *Client, kind resource, name string, obj
 	return out, err
 }
 
-// deleteJob ends a Job with its pod; one that is gone is no error.
+// deleteJob ends a Job with its pod; it is not an error if the Job is gone.
 func (c *Client) deleteJob(ctx context.Context, name string) error {
 	return c.delete(ctx, request{kind: jobsKind(), name: name, query: url.Values{"propagationPolicy": {"Foreground"}}})
 }

@@ -138,7 +138,7 @@ func TestX5AnswersOfTheAPI(t *testing.T) {
 	}
 }
 
-// TestX5WatchSurvives: a watch that breaks goes on where it was, one that is too old
+// TestX5WatchSurvives: a watch that breaks continues where it was, one that is too old
 // lists again, and bookmarks move it on.
 func TestX5WatchSurvives(t *testing.T) {
 	t.Parallel()
@@ -199,7 +199,7 @@ func TestX5WatchSurvives(t *testing.T) {
 	sees(jobName("a"), false)
 }
 
-// TestX5WatchPagesAndBrokenAnswers are what the scripted cluster does not do.
+// TestX5WatchPagesAndBrokenAnswers covers what the scripted cluster cannot do.
 func TestX5WatchPagesAndBrokenAnswers(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {

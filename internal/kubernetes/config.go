@@ -20,9 +20,9 @@ import (
 // accountDir is where a pod finds its service account.
 const accountDir = "/var/run/secrets/kubernetes.io/serviceaccount"
 
-// Connect makes a client: of a kubeconfig file, or, with none, of the service account
-// of the pod that this program runs in. An empty namespace takes the one of the pod or
-// of the file, else "default". Nothing is sent yet.
+// Connect makes a client from a kubeconfig file or, without one, from the service account
+// of the pod that this program runs in. An empty namespace means that of the pod or
+// of the file, or else "default". Nothing is sent yet.
 func Connect(kubeconfig, namespace string) (*Client, error) {
 	if kubeconfig != "" {
 		return fromFile(kubeconfig, namespace)
@@ -204,7 +204,7 @@ func beside(dir, file string) string {
 	return filepath.Join(dir, file)
 }
 
-// newClient makes a client that trusts the given authority alone, or with none those
+// newClient makes a client that trusts the given authority alone, or without one those
 // of the system.
 func newClient(server, namespace string, ca []byte, certificate *tls.Certificate, token func() (string, error)) (*Client, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
@@ -245,8 +245,8 @@ func needed() []access {
 	return all
 }
 
-// Check says whether the cluster answers and lets us do what we need. All that is
-// missing is told at once.
+// Check says whether the cluster answers and lets us do what we need. It reports
+// everything that is missing at once.
 func (c *Client) Check(ctx context.Context) error {
 	var missing []string
 	for _, a := range needed() {
@@ -269,7 +269,7 @@ func (c *Client) Check(ctx context.Context) error {
 }
 
 // CheckPolicy says whether a NetworkPolicy of the namespace bounds the egress of our
-// pods, without which egress none would be a word only. Whether the cluster's network
+// pods. Without one, egress none would be only a word. Whether the cluster's network
 // obeys policies cannot be asked.
 func (c *Client) CheckPolicy(ctx context.Context) error {
 	type policy struct {

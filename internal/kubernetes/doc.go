@@ -5,8 +5,8 @@
 // execute`), and watches what becomes of it. The pod takes the execution over from the
 // launcher with its first call to the server, and from then on it alone keeps the
 // lease: whatever happens to the launcher or to the cluster's API, an agent lives only
-// as long as it hears of its server itself. When a pod ends without having said how,
-// the launcher takes the execution back and says it.
+// as long as it reaches its server itself. When a pod ends without having said how,
+// the launcher takes the execution back and reports it.
 //
-// The API is spoken through net/http, with the few fields that are needed.
+// The package speaks the API through net/http, with the few fields that are needed.
 package kubernetes

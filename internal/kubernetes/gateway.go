@@ -65,7 +65,7 @@ func (l *Launcher) closeGate(executionID string) {
 }
 
 // ServeHTTP leads a pod to the models of its execution, /EXECUTION/PROTOCOL/…, and
-// nowhere else. The session looks at the key.
+// nowhere else. The session checks the key.
 func (l *Launcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	executionID, rest, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
 	protocol, _, _ := strings.Cut(rest, "/")
@@ -110,8 +110,8 @@ func (l *Launcher) serve(listener net.Listener) {
 	}
 }
 
-// PodModels are the models that a pod reaches through the launcher's gateway. The key is
-// a throw-away one, which opens this execution's session and dies with it.
+// PodModels are the models that a pod reaches through the launcher's gateway. The key
+// opens only this execution's session and ends with it.
 type PodModels struct {
 	Key       string        `json:"key"`
 	Default   string        `json:"default,omitempty"`
@@ -137,8 +137,8 @@ func (m *PodModels) Set() model.Set {
 	return set
 }
 
-// podModels describes a set of endpoints to a pod: where it finds them here, and nothing
-// of their own addresses and keys.
+// podModels describes a set of endpoints to a pod: where it finds them here, without
+// their own addresses and keys.
 func podModels(set model.Set, base, key string) *PodModels {
 	m := &PodModels{Key: key, Default: set.Default}
 	for _, e := range set.Endpoints {

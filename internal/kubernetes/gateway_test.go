@@ -118,7 +118,7 @@ func TestX12NoModelKeyInAPod(t *testing.T) {
 			expect(first, strings.Replace(address, job.ExecutionID, "exec-9", 1), string(endpoint.Key), http.StatusNotFound, "")
 			expect(first, strings.Replace(address, "/openai/v1/responses", "/api/v1/agent/runs", 1), string(endpoint.Key), http.StatusNotFound, "")
 
-			r.runs(job) // goes on with the same key when another launcher takes it on
+			r.runs(job) // continues with the same key when another launcher takes it on
 			r.stop(first)
 			r.config.WorkerID = "farm/launcher2"
 			second := r.launch()

@@ -18,7 +18,7 @@ const (
 	stageRunning
 	// stageLeft: its pod ended in good order and has said everything itself.
 	stageLeft
-	// stageBroken: it ended, or cannot start, for a reason that another try has, too.
+	// stageBroken: it ended, or cannot start, for a reason that another try would also have.
 	stageBroken
 	// stageLost: the cluster took its pod away.
 	stageLost
@@ -31,7 +31,7 @@ type finding struct {
 	result lineshaft.TurnResult
 	// notice is what people should know while it waits.
 	notice string
-	// logs says that what the container wrote tells more.
+	// logs says that the container's output says more.
 	logs bool
 }
 
@@ -41,14 +41,14 @@ type seen struct {
 	job            *Job
 	pod            *Pod
 	hadJob, hadPod bool
-	// open has the pods that a node got and that were not seen to have ended; ended says
-	// that one was seen to.
+	// open has the pods that a node got and that were not seen to end; ended says
+	// that one was.
 	open  map[string]bool
 	ended bool
 }
 
-// note keeps whether a pod may still run. Its phase does not tell: others than the node
-// set it, too.
+// note keeps whether a pod may still run. Its phase does not show that: not only the node
+// sets it.
 func (s *seen) note(pod *Pod) {
 	switch {
 	case stopped(pod):

@@ -17,11 +17,11 @@ import (
 	"github.com/lineshaft/lineshaft/internal/worker"
 )
 
-// Control is what a launcher needs from the control plane: all that a worker does, and
+// Control is what a launcher needs from the control plane: all that a worker needs, and a way
 // to give an execution to its pod and take it back.
 type Control interface {
 	worker.Control
-	// TakeOver makes a process the one that works on an execution, and returns the number
+	// TakeOver gives an execution to a process, and returns the number
 	// of the last event that was reported about it. Back takes it from the pod that it
 	// was placed in, which has ended.
 	TakeOver(ctx context.Context, ref lineshaft.ExecutionRef, workerID string, back bool) (lastEvent int64, err error)
@@ -30,7 +30,7 @@ type Control interface {
 // Config sets up a launcher.
 type Config struct {
 	// WorkerHost is the id that runs are addressed to, WorkerID names this process. It
-	// must be a new one at each start: what an earlier process placed goes on.
+	// must be a new one at each start: what an earlier process placed keeps running.
 	WorkerHost, WorkerID string
 	Version              string
 	// Slots is how many executions are in the cluster at the same time.
@@ -44,7 +44,7 @@ type Config struct {
 	GatewayURL, GatewayListen string
 	// Getenv reads a variable of this process; nil has none.
 	Getenv func(name string) string
-	// Ended is told how each execution ended that did not say so itself; nil is nobody.
+	// Ended is called with the outcome of each execution that did not report it itself; it may be nil.
 	Ended  func(outcome lineshaft.RunState)
 	Logger *slog.Logger
 }
@@ -53,9 +53,9 @@ const (
 	defaultStartTimeout = 15 * time.Minute
 	// logBytes is how much of a failed pod's output is shown.
 	logBytes = 16 << 10
-	// leaveTime is what a pod gets to end by itself when its run was taken away.
+	// leaveTime is how long a pod gets to end on its own when its run was taken away.
 	leaveTime = 10 * time.Second
-	// settleTime is how long a bad finding must hold: Jobs and pods are told apart.
+	// settleTime is how long a bad finding must hold: Jobs and pods are reported separately.
 	settleTime = 500 * time.Millisecond
 )
 
@@ -136,7 +136,7 @@ func (l *Launcher) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop ends the launcher. What it placed goes on without it: pods keep their own
+// Stop ends the launcher. What it placed keeps running: pods keep their own
 // leases, and the next launcher takes them on.
 func (l *Launcher) Stop(ctx context.Context) error {
 	if l.end == nil {
@@ -261,7 +261,7 @@ func (l *Launcher) sawPod(pod Pod, gone bool) {
 	p.saw(func(s *seen) {
 		s.hadPod = true
 		s.note(&pod)
-		if s.pod = &pod; gone && !ended(&pod) { // how it ended counts, whoever deletes it
+		if s.pod = &pod; gone && !ended(&pod) { // how it ended counts, whatever deletes it
 			s.pod = nil
 		}
 	})
@@ -350,7 +350,7 @@ func (l *Launcher) beat(ctx context.Context, lease time.Duration) {
 			}
 		}
 		for id := range stop {
-			// Either the run was taken away, or its pod holds it now: the question tells.
+			// Either the run was taken away, or its pod holds it now: asking shows which.
 			if p := l.find(id); p != nil {
 				ask = append(ask, p)
 			}
@@ -359,7 +359,7 @@ func (l *Launcher) beat(ctx context.Context, lease time.Duration) {
 	l.ask(ctx, ask, stop)
 }
 
-// ask finds out whether executions still hold their runs: a report of nothing is taken
+// ask finds out whether executions still hold their runs: the server accepts an empty report
 // from those that do.
 func (l *Launcher) ask(ctx context.Context, list []*placement, stop map[string]bool) {
 	if len(list) == 0 {
@@ -383,7 +383,7 @@ func (l *Launcher) ask(ctx context.Context, list []*placement, stop map[string]b
 	}
 }
 
-// directiveLoop hears of executions that are ended before their pod has them.
+// directiveLoop learns of executions that are ended before their pod has them.
 func (l *Launcher) directiveLoop() {
 	var again pause.Backoff
 	for l.life.Err() == nil {

@@ -144,8 +144,8 @@ func TestX1LauncherLetsLeaseRunOut(t *testing.T) {
 	r.empty()
 }
 
-// TestR7LauncherCancel: before the pod has started, and when the pod does not end by
-// itself.
+// TestR7LauncherCancel: before the pod has started, and when the pod does not end on
+// its own.
 func TestR7LauncherCancel(t *testing.T) {
 	t.Parallel()
 	for _, running := range []bool{false, true} {
@@ -173,7 +173,7 @@ func TestR7LauncherCancel(t *testing.T) {
 	}
 }
 
-// TestR8LauncherLeavesAnInterruptToThePod: the run goes on, so its pod stays and is still
+// TestR8LauncherLeavesAnInterruptToThePod: the run continues, so its pod stays and is still
 // given the execution, which brings the interrupt with it.
 func TestR8LauncherLeavesAnInterruptToThePod(t *testing.T) {
 	t.Parallel()
@@ -204,7 +204,7 @@ func TestR8LauncherLeavesAnInterruptToThePod(t *testing.T) {
 	r.empty()
 }
 
-// TestX5LauncherStartTimeout: a pod that no node takes is told of, and given up in time.
+// TestX5LauncherStartTimeout: a pod that no node takes is reported, and given up in time.
 func TestX5LauncherStartTimeout(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
@@ -223,7 +223,7 @@ func TestX5LauncherStartTimeout(t *testing.T) {
 	r.empty()
 }
 
-// TestX3LauncherAdopts: the next launcher goes on with what the last one placed, makes
+// TestX3LauncherAdopts: the next launcher continues with what the last one placed, makes
 // no second Job, and removes what is over or cannot be read.
 func TestX3LauncherAdopts(t *testing.T) {
 	t.Parallel()
@@ -293,7 +293,7 @@ func TestX5LauncherClusterTrouble(t *testing.T) {
 		t.Parallel()
 		r := newRig(t)
 		job := r.plane.queue()
-		// An earlier try's answer was lost: the Job is there, and of no other label.
+		// An earlier try's answer was lost: the Job exists, and has no other label.
 		made := r.config.Template.job("another", job)
 		if err := r.admin.Call(r.ctx, http.MethodPost, "/apis/batch/v1/namespaces/agents/jobs", made, nil); err != nil {
 			t.Fatal(err)
@@ -340,7 +340,7 @@ func TestX5LauncherClusterTrouble(t *testing.T) {
 	})
 }
 
-// TestX5LauncherAPIAway: while the API server is away pods go on and the launcher
+// TestX5LauncherAPIAway: while the API server is unreachable pods keep running and the launcher
 // judges nothing; afterwards it learns what it missed, also when its watch is too old.
 func TestX5LauncherAPIAway(t *testing.T) {
 	t.Parallel()
@@ -372,7 +372,7 @@ func TestX5LauncherAPIAway(t *testing.T) {
 	r.empty()
 }
 
-// TestX5LauncherServerAway: a control plane that is away is told when it is back.
+// TestX5LauncherServerAway: an unreachable control plane gets the report when it is back.
 func TestX5LauncherServerAway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -41,11 +41,11 @@ const (
 const podUser = 64320
 
 const (
-	// podGrace is what a pod gets to end when it is deleted.
+	// podGrace is how long a pod gets to end when it is deleted.
 	podGrace = 10
-	// keepFinished is how long a finished Job stays when the launcher is away.
+	// keepFinished is how long a finished Job stays when no launcher runs.
 	keepFinished = time.Hour
-	// deadlineSlack is what a pod may live beyond its run's own limit before the cluster
+	// deadlineSlack is how long a pod may live beyond its run's own limit before the cluster
 	// ends it. The worker in the pod keeps the limit; this only ends what it forgot, and
 	// a run that waits for an answer uses none of its time.
 	deadlineSlack = 7 * 24 * time.Hour
@@ -55,11 +55,11 @@ const (
 
 // Template is what all pods have in common.
 type Template struct {
-	// Image has this program; agents whose environment names no image run in it, too.
+	// Image has this program; agents whose environment names no image also run in it.
 	Image string
 	// Server is where pods reach the server.
 	Server string
-	// MemoryBytes, CPUs and DiskBytes bound a pod; zero is no limit.
+	// MemoryBytes, CPUs and DiskBytes bound a pod; zero means no limit.
 	MemoryBytes int64
 	CPUs        float64
 	DiskBytes   int64
@@ -70,7 +70,7 @@ type Template struct {
 
 func jobName(executionID string) string { return "lineshaft-" + strings.ToLower(executionID) }
 
-// workerLabel is the id of a worker as a label, which has fewer letters than an id may.
+// workerLabel is the id of a worker as a label, which allows fewer characters than an id.
 func workerLabel(host string) string {
 	if len(host) <= 63 && !strings.HasSuffix(host, ".") && !strings.HasSuffix(host, "-") && !strings.HasSuffix(host, "_") {
 		return host
@@ -140,7 +140,7 @@ func (t Template) pod(job lineshaft.Job) PodSpec {
 		Containers: []Container{{
 			Name: containerName, Image: t.image(job), Command: []string{toolsDir + "/lineshaft", "execute"}, WorkingDir: dataDir,
 			Env: []EnvVar{{Name: "HOME", Value: dataDir}}, Resources: t.resources(job), SecurityContext: bare(),
-			// The job's folder is there for its file to be removed from; the Secret is not.
+			// The job's folder is mounted for its file to be removed from; the Secret is not.
 			VolumeMounts: []VolumeMount{{Name: "tools", MountPath: toolsDir, ReadOnly: true}, {Name: "job", MountPath: jobDir}, {Name: "data", MountPath: dataDir}},
 		}},
 		Volumes: []Volume{
@@ -156,7 +156,7 @@ func (t Template) pod(job lineshaft.Job) PodSpec {
 	return spec
 }
 
-// bare takes everything from a container that an agent does not need.
+// bare removes everything from a container that an agent does not need.
 func bare() *SecurityContext {
 	return &SecurityContext{AllowPrivilegeEscalation: new(false), Privileged: new(false), Capabilities: &Capabilities{Drop: []string{"ALL"}}}
 }
@@ -194,15 +194,15 @@ func quantity(bytes int64) string {
 	return strconv.FormatInt(bytes, 10)
 }
 
-// secret makes the Secret of an execution. It goes with its Job. The pod is shown the
-// parcel and not the key of the model.
+// secret makes the Secret of an execution. It is removed with its Job. The pod sees the
+// parcel but not the key of the model.
 func (t Template) secret(host string, job lineshaft.Job, owner *Job, models *PodModels) (*Secret, error) {
 	parcel := Parcel{Server: t.Server, WorkerHost: host, Settings: t.Settings, Models: models}
 	data := map[string][]byte{}
 	if h := job.Config.Harness; h != nil && h.Auth != nil {
 		plain := *h
 		parcel.Auth, plain.Auth, job.Config.Harness = h.Auth, nil, &plain
-		if h.Auth.Source == lineshaft.AuthManagedSecret { // one of the environment is there again
+		if h.Auth.Source == lineshaft.AuthManagedSecret { // a key from the environment is available again
 			data[modelKeyKey] = []byte(job.ModelKey)
 		}
 	}
@@ -256,13 +256,13 @@ type Settings struct {
 // parcelKey is the key of the Secret, and the name of the file.
 const parcelKey = "job"
 
-// modelKeyKey is the key of the Secret for what no pod is shown: the run's own key of its
+// modelKeyKey is the key in the Secret of what no pod sees: the run's own key of its
 // model, for a launcher that takes the Job on.
 const modelKeyKey = "model-key"
 
 // Install is the pod's first step, in a container of our own image: it puts this
 // program and the parcel where the main container finds them. The Secret itself is not
-// there, so what the main container removes is out of the agent's reach.
+// mounted there, so what the main container removes is out of the agent's reach.
 func Install(program, secretDir, toolsDir, parcelDir string) error {
 	if err := copyFile(program, filepath.Join(toolsDir, "lineshaft"), 0o555); err != nil {
 		return fmt.Errorf("install program: %w", err)
@@ -308,7 +308,7 @@ func copyFile(from, to string, mode os.FileMode) (err error) {
 	return errors.Join(err, out.Close())
 }
 
-// adopted is the job of a parcel as it was before the pod's part was taken out.
+// adopted is the job of a parcel as it was before the pod's part was removed.
 func (p Parcel) adopted(modelKey []byte) lineshaft.Job {
 	job := p.Job.Job()
 	if p.Auth != nil {

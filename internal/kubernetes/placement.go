@@ -57,8 +57,8 @@ func (p *placement) look() seen {
 	return p.seen
 }
 
-// ended says that a pod was there and none can run any more: each was seen to have
-// ended. A pod that was deleted may go on where the cluster does not reach its node.
+// ended says that there was a pod and none can run any more: each was seen to have
+// ended. A deleted pod may keep running where the cluster does not reach its node.
 func (p *placement) ended() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -93,7 +93,7 @@ const (
 )
 
 // holder says who keeps the lease now. Until its pod takes the execution over, we do.
-// For a pod that has started and does not, the lease is left to run out.
+// If a pod has started and does not take it over, the lease runs out.
 func (p *placement) holder(lease time.Duration) holder {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -142,7 +142,7 @@ func (p *placement) run() {
 // stays is a finding that the cluster cannot change.
 func stays(f finding) func() (finding, bool) { return func() (finding, bool) { return f, true } }
 
-// begin makes the Job, or takes on one that is there.
+// begin makes the Job, or takes on an existing one.
 func (p *placement) begin() error {
 	defer close(p.ready)
 	if err := p.openGate(); err != nil {
@@ -156,7 +156,7 @@ func (p *placement) begin() error {
 }
 
 // judge reads the present state. A bad one counts when it is still the same a moment
-// later, since Jobs and pods are told apart from each other.
+// later, since Jobs and pods are reported separately.
 func (p *placement) judge() (f finding, settled bool) {
 	f = judge(p.look())
 	switch f.stage {
@@ -231,7 +231,7 @@ func (p *placement) create() error {
 	})
 }
 
-// persist tries again what the cluster refuses for want of quota: other pods end.
+// persist tries again what the cluster refuses for lack of quota: other pods end.
 func (p *placement) persist(ctx context.Context, call func(context.Context) error) error {
 	return persist(ctx, func(ctx context.Context) error {
 		err := call(ctx)
@@ -243,7 +243,7 @@ func (p *placement) persist(ctx context.Context, call func(context.Context) erro
 	})
 }
 
-// unplaced is what becomes of a run whose Job cannot be made.
+// unplaced is the result for a run whose Job cannot be made.
 func unplaced(err error) finding {
 	result := lineshaft.TurnResult{State: lineshaft.Errored, Code: lineshaft.CodeInfrastructureTimeout, Dead: true, Message: "no Job could be made: " + err.Error()}
 	if lineshaft.CodeOf(err) == lineshaft.CodeEnvironmentSetupFailed {
@@ -275,12 +275,12 @@ func (p *placement) takeOn() {
 	p.l.ask(p.work, []*placement{p}, nil)
 }
 
-// notice tells people why it takes long, once for each reason.
+// notice shows people why it takes long, once for each reason.
 func (p *placement) notice(text string) {
 	p.mu.Lock()
 	taken := p.taken || !p.started.IsZero()
 	p.mu.Unlock()
-	if p.noticed == text || taken { // the pod tells its own story
+	if p.noticed == text || taken { // the pod reports for itself
 		return
 	}
 	p.noticed = text
@@ -301,7 +301,7 @@ func (p *placement) report(ctx context.Context, draft lineshaft.Draft) {
 	}
 }
 
-// left looks after a pod that ended in good order: its run should have ended, too.
+// left looks after a pod that ended in good order: its run should also have ended.
 func (p *placement) left() (done bool) {
 	p.l.ask(p.work, []*placement{p}, nil)
 	if !p.over() {
@@ -313,7 +313,7 @@ func (p *placement) left() (done bool) {
 
 // conclude says how an execution ended whose pod cannot, and removes it. It is not done
 // while the pod has the execution and may still run, on a node that the cluster does not
-// reach: then the lease has to run out, after which the pod's agent has ended.
+// reach: then the lease must run out, after which the pod's agent has ended.
 func (p *placement) conclude(f finding) (done bool) {
 	var last int64
 	back := p.ended()
@@ -367,14 +367,14 @@ func (p *placement) showLogs(f finding) {
 	}
 }
 
-// mask knows all that the pod's worker masks, and the token that only the two of us have.
+// mask covers all that the pod's worker masks, and the token that only the two of us have.
 func (p *placement) mask() *mask.Masker {
 	secrets := worker.SecretsToMask(p.job)
 	secrets["LINESHAFT_EXECUTION_TOKEN"] = p.job.Token
 	return mask.New(secrets)
 }
 
-// evict removes a pod whose run was taken away: it has a moment to end by itself.
+// evict removes a pod whose run was taken away: it has a moment to end on its own.
 func (p *placement) evict() {
 	timer := time.NewTimer(p.l.leave)
 	defer timer.Stop()

@@ -43,7 +43,7 @@ type planeRun struct {
 	beats   int
 	took    []string
 	refused int // take-overs
-	// interrupted is told to anyone who has it.
+	// interrupted is reported to anyone who has it.
 	interrupted bool
 }
 

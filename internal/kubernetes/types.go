@@ -232,7 +232,7 @@ type Secret struct {
 	Data       map[string][]byte `json:"data,omitempty"`
 }
 
-// Status is the API's word on a call that did not work.
+// Status is the API's description of a call that failed.
 type Status struct {
 	Status  string         `json:"status"`
 	Message string         `json:"message"`

@@ -27,14 +27,14 @@ type watcher[T any] struct {
 	kind     resource
 	selector string
 	logger   *slog.Logger
-	// all is told everything there is, after each listing.
+	// all gets everything there is, after each listing.
 	all func([]T)
-	// one is told what was added or changed, or is gone.
+	// one gets what was added or changed, or is gone.
 	one  func(object T, gone bool)
 	meta func(*T) *Meta
 }
 
-// run follows until ctx ends. A server that is away is asked again and again; what
+// run follows until ctx ends. It keeps asking a server that is unreachable; what
 // happened meanwhile is read again.
 func (w *watcher[T]) run(ctx context.Context) {
 	var again pause.Backoff
@@ -73,7 +73,7 @@ func (w *watcher[T]) run(ctx context.Context) {
 	}
 }
 
-// list tells everything there is and returns the version to watch from.
+// list passes on everything there is and returns the version to watch from.
 func (w *watcher[T]) list(ctx context.Context) (version string, err error) {
 	var items []T
 	query := url.Values{"labelSelector": {w.selector}, "limit": {strconv.Itoa(listPage)}}
@@ -91,7 +91,7 @@ func (w *watcher[T]) list(ctx context.Context) (version string, err error) {
 	}
 }
 
-// watch tells changes until the server ends it, and returns the newest version that
+// watch passes on changes until the server ends it, and returns the newest version that
 // was seen, and whether anything was.
 func (w *watcher[T]) watch(ctx context.Context, version string) (newest string, seen bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, watchTime+callTime)

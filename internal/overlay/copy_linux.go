@@ -16,8 +16,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
-// ErrIndexed is wrapped by CopyStore when a file with several names was written to: which
-// names it has is known by inodes, which a copy does not have.
+// ErrIndexed is wrapped by CopyStore when a file with several names was written to: inodes
+// record which names it has, and a copy does not have those inodes.
 var ErrIndexed = errors.New("a file with several names was written to")
 
 // Kind is what an entry of what was written says of the lower folder.
@@ -29,7 +29,7 @@ const (
 	Entry Kind = iota
 	// Gone says that the lower entry was removed.
 	Gone
-	// Anew is a folder of which nothing is lower.
+	// Anew is a folder without any lower content.
 	Anew
 	// Moved is a folder that has what is lower at another place.
 	Moved
@@ -60,7 +60,7 @@ func Indexed(store string) bool {
 }
 
 // CopyStore copies what was written through a mount into another store, for a mount on top of
-// the same lower folder. Nobody may write meanwhile.
+// the same lower folder. Nobody may write in the meantime.
 func CopyStore(ctx context.Context, from, to string) error {
 	if Indexed(from) {
 		return fmt.Errorf("copy store: %w", ErrIndexed)
@@ -152,7 +152,7 @@ func finishEntry(source, target string, info tree.Info) error {
 	return errors.Join(err, unix.UtimesNanoAt(unix.AT_FDCWD, target, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW))
 }
 
-// copyAttributes copies what the kernel has noted of an entry: moved, or made anew.
+// copyAttributes copies what the kernel has noted of an entry: that it was moved or replaced.
 func copyAttributes(source, target string) error {
 	names := make([]byte, 64<<10)
 	n, err := unix.Llistxattr(source, names)

@@ -18,15 +18,15 @@ import (
 	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
-// Mount shows the lower folder, whose files belong to this process's user, at a folder
-// that is empty, as if all of it were the owner's. What is changed goes to folders named
+// Mount shows the lower folder, whose files belong to this process's user, at an empty
+// folder, as if all of it were the owner's. Changes go to folders named
 // upper and work in the store, on the same file system; they are made if they are missing.
 type Mount struct {
 	Lower, Store, At string
 	Owner            int
 }
 
-// busyTime is how long a mount waits for the one before it, which is gone when nothing of
+// busyTime is how long a mount waits for the one before it, which ends when nothing of
 // it is open any more.
 const busyTime = 10 * time.Second
 
@@ -60,7 +60,7 @@ func (m Mount) mount(ctx context.Context) error {
 	if err := upper.Chown(m.Owner, m.Owner); err != nil {
 		return err
 	}
-	// Open folders, because a path may have commas, and the options can be read by agents.
+	// Open folders, because a path may have commas, and agents can read the options.
 	// Folders can be renamed, and files keep all their names, as without an overlay.
 	options := fmt.Sprintf("lowerdir=%s,upperdir=%s,workdir=%s,redirect_dir=on,metacopy=off,index=on",
 		opened(lower), opened(int(upper.Fd())), opened(int(work.Fd())))
@@ -85,7 +85,7 @@ func (m Mount) folder(name string) (*os.File, error) {
 func opened(fd int) string { return "/proc/self/fd/" + strconv.Itoa(fd) }
 
 // ownedBy gives a mount of a folder, read-only and without a place, in which files of this
-// process's user are another's. So nothing has to be given to anybody: that would copy it.
+// process's user belong to another one. No file needs a new owner: that would copy it.
 func ownedBy(dir string, owner int) (int, error) {
 	users, err := mapping(os.Geteuid(), owner)
 	if err != nil {
@@ -106,7 +106,7 @@ func ownedBy(dir string, owner int) (int, error) {
 	return fd, nil
 }
 
-// mapping is a user namespace in which one user is another. It needs a process to be made,
+// mapping is a user namespace in which one user is another. Making it needs a process,
 // which is stopped before it does anything.
 func mapping(from, to int) (*os.File, error) {
 	runtime.LockOSThread() // a traced process belongs to a thread
@@ -124,8 +124,8 @@ func mapping(from, to int) (*os.File, error) {
 	return users, err
 }
 
-// Anchor makes what is mounted and unmounted below a folder be so for everybody who sees
-// the folder: an agent that started meanwhile would hold what it has never used. Doing so
+// Anchor makes mounts and unmounts below a folder visible to every process that sees
+// the folder: an agent that started meanwhile would otherwise hold mounts it has never used. Doing so
 // again changes nothing.
 func Anchor(dir string) error {
 	points, err := mounted(dir)
@@ -144,7 +144,7 @@ func Anchor(dir string) error {
 	return nil
 }
 
-// Unmount ends a mount. Whoever has something open there keeps it open.
+// Unmount ends a mount. Processes that have something open there keep it open.
 func Unmount(at string) error {
 	err := unix.Unmount(at, unix.MNT_DETACH|unix.UMOUNT_NOFOLLOW)
 	if err != nil && !errors.Is(err, unix.EINVAL) && !errors.Is(err, unix.ENOENT) { // not mounted

@@ -69,7 +69,7 @@ func TestX14OverlayLeavesTheLowerFolder(t *testing.T) {
 	if got := text(t, m.Lower+"/folder/file") + text(t, m.Lower+"/second"); got != "lowerlower" {
 		t.Errorf("below there is %q", got)
 	}
-	// Somebody who keeps a file open keeps the next mount away, until it is closed.
+	// A process that keeps a file open keeps the next mount away, until it is closed.
 	open, err := os.Open(m.At + "/moved/file")
 	must(t, err)
 	must(t, Unmount(m.At))

@@ -24,7 +24,7 @@ const (
 	Copy How = "copy"
 )
 
-// Best is the best way in a folder, and why no better one is taken; empty when it is the best.
+// Best is the best way in a folder, and why a better one does not work; empty when it is the best.
 func Best(ctx context.Context, dir string) (how How, why string) {
 	err := overlay.Check(ctx, dir)
 	if err == nil {
@@ -58,7 +58,7 @@ func tryShare(dir string) error {
 	return nil
 }
 
-// checks are the looks at one layer. Those who ask while somebody looks share the next look.
+// checks are the looks at one layer. Callers that ask while a look is under way share the next one.
 type checks struct {
 	mu    sync.Mutex
 	begun int
@@ -70,8 +70,8 @@ type checks struct {
 }
 
 // Check compares the tree with what was kept: names, modes, sizes, times and targets each
-// time, contents once in the life of this process. Only root can change them without changing
-// a time, and a disk that fails; the next process finds that out. What is damaged is gone then.
+// time, contents once in the life of this process. Only root, or a failing disk, can change contents
+// without changing a time; the next process finds that out. A damaged layer is then removed.
 func (l *Layer) Check(ctx context.Context) error {
 	l.mu.Lock()
 	want := l.begun + 1
@@ -116,7 +116,7 @@ func (l *Layer) Commits() map[string]string {
 	return commits
 }
 
-// Find gives a layer that is named by Config.Used, or nil when it is not there any more.
+// Find gives a layer that is named by Config.Used, or nil when it no longer exists.
 func (s *Store) Find(id string) *Layer {
 	s.mu.Lock()
 	defer s.mu.Unlock()

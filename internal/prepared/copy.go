@@ -83,7 +83,7 @@ type job struct {
 const maxEntries = 2_000_000
 
 // copyTree copies what is in one folder into another that is empty: folders, files,
-// symbolic links, and which names are of one file. Sockets are left out, as nobody
+// symbolic links, and which names belong to one file. Sockets are left out, as nobody
 // listens at them. A tree of more than limit bytes is ErrUnfit.
 func copyTree(ctx context.Context, from, to string, limit int64) (copied, error) {
 	return (&copier{to: to}).run(ctx, from, limit)
@@ -259,7 +259,7 @@ func setTime(path string, info tree.Info) error {
 	return nil
 }
 
-// finish makes what needs all files to be there: second names, and the modes and times
+// finish makes what needs all files to exist: second names, and the modes and times
 // of folders, the deepest first.
 func (c *copier) finish() (copied, error) {
 	for _, known := range c.linked {

@@ -13,8 +13,8 @@ import (
 )
 
 // Keep keeps a copy of a folder, in which nothing may run, as the layer of a key. When
-// it returns the folder may be used; the layer is complete a little later. One that is
-// there, or is being made, stays.
+// it returns the folder may be used; the layer is complete a little later. A layer that
+// exists, or is being made, stays.
 func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts) error {
 	if !s.begin(key.ID) {
 		return nil
@@ -65,8 +65,8 @@ func (s *Store) finish(ctx context.Context, key Key, half string, facts Facts, b
 	}
 }
 
-// KeepOver is Keep for a folder on top of a layer that the caller has taken, of which it gets
-// what was written, and by whom: that alone is copied before it returns, and the rest while
+// KeepOver is Keep for a folder on top of a layer that the caller has taken. It gets
+// what was written, and by whom: only that is copied before it returns, and the rest while
 // the folder is used. It fails when what was written cannot be copied alone.
 func (s *Store) KeepOver(ctx context.Context, key Key, base *Layer, written string, owner int, facts Facts) error {
 	if !s.begin(key.ID) {
@@ -99,7 +99,7 @@ func (s *Store) KeepOver(ctx context.Context, key Key, base *Layer, written stri
 	return nil
 }
 
-// anchorViews is for agents that start while a view is there: they shall not hold it.
+// anchorViews is for agents that start while a view is mounted: they must not hold it.
 func (s *Store) anchorViews() error {
 	dir, err := filepath.EvalSymlinks(s.path("views")) // as mounts are listed
 	if err != nil {

@@ -129,7 +129,7 @@ func workUntilKilled(dir, source string) int {
 }
 
 // a process that is killed while it prepares, uses and evicts leaves whole layers,
-// runs that can go on, and nothing that the next process would not give back.
+// runs that can continue, and nothing that the next process would not give back.
 func TestX14KilledAtAnyMoment(t *testing.T) {
 	t.Parallel()
 	rounds := 24
@@ -174,7 +174,7 @@ func TestX14KilledAtAnyMoment(t *testing.T) {
 	}
 }
 
-// checkKilled opens what a killed process left, compares every layer, and goes on with every
+// checkKilled opens what a killed process left, compares every layer, and continues every
 // run that was at work, which gives its space back.
 func checkKilled(t *testing.T, dir, want string) (layers, runs int) {
 	t.Helper()

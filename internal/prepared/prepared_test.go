@@ -79,7 +79,7 @@ func fill(t *testing.T, dir string) string {
 	return dir
 }
 
-// describe tells everything of a tree that a copy has to have.
+// describe lists everything of a tree that a copy must have.
 func describe(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder

@@ -34,7 +34,7 @@ type Repository struct {
 	URL    string `json:"url"`
 	Folder string `json:"folder"`
 	Commit string `json:"commit"`
-	// Refs is a print of all branches and tags. It is no part of the key.
+	// Refs is a print of all branches and tags. It is not part of the key.
 	Refs string `json:"refs,omitempty"`
 	// Tips are what these lead to; none when that is not known.
 	Tips []string `json:"tips,omitempty"`
@@ -48,8 +48,8 @@ type Key struct {
 	ID, Group string
 }
 
-// Key is that of a recipe. It is keyed with a secret of the store: nothing about the
-// values of secrets can be found out from it.
+// Key is the key of a recipe. It is keyed with a secret of the store: it reveals nothing
+// about the values of secrets.
 func (s *Store) Key(r Recipe) (Key, error) {
 	full := r
 	full.Repositories = make([]Repository, len(r.Repositories))

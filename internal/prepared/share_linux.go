@@ -7,7 +7,7 @@ import (
 )
 
 // share lets an empty file have the blocks of another, until one of them is written to.
-// Not every file system can do so.
+// Not every file system can do that.
 func share(to, from *os.File) bool {
 	return unix.IoctlFileClone(int(to.Fd()), int(from.Fd())) == nil
 }

@@ -36,7 +36,7 @@ type Config struct {
 	MaxBytes int64
 	// MaxAge is how old a layer gets, counted from the cold start that it goes back to.
 	MaxAge time.Duration
-	// Used names further layers that are in use, whoever took them; it may be nil.
+	// Used names further layers that are in use, by any process; it may be nil.
 	Used func() (map[string]bool, error)
 	// Now is the clock; default time.Now.
 	Now func() time.Time
@@ -81,7 +81,7 @@ type Layer struct {
 	checks
 }
 
-// Open reads what a store has and removes what is left of an earlier process: halves of
+// Open reads what a store has and removes what an earlier process left: halves of
 // layers, those that cannot be read, and those that are too old or too many.
 func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.Now == nil {
@@ -205,8 +205,8 @@ func (l *Layer) Release() {
 	l.users--
 }
 
-// CopyTo copies the tree into an empty folder. What it leaves there on an error is the
-// caller's to remove.
+// CopyTo copies the tree into an empty folder. On an error the caller removes what it
+// left there.
 func (l *Layer) CopyTo(ctx context.Context, dir string) error {
 	found, err := copyTree(ctx, l.store.path("layers", l.id, "tree"), dir, l.store.config.MaxBytes)
 	switch {
@@ -262,7 +262,7 @@ func (s *Store) spare() error {
 	return nil
 }
 
-// complete writes what is known of a layer, lets all of it reach the disk, makes room
+// complete writes what is known of a layer, flushes all of it to the disk, makes room
 // and gives it its name.
 func (s *Store) complete(ctx context.Context, l *Layer, half string) error {
 	text, err := json.Marshal(l.Facts)
@@ -296,7 +296,7 @@ func (s *Store) complete(ctx context.Context, l *Layer, half string) error {
 func (s *Store) Sweep(ctx context.Context) error { return s.evict(ctx, 0) }
 
 // evict removes layers that are too old, and the least recently used until there is
-// room for so many bytes more; none that is in use.
+// room for that many more bytes; none that is in use.
 func (s *Store) evict(ctx context.Context, more int64) error {
 	used, err := s.config.Used()
 	if err != nil {
@@ -329,8 +329,8 @@ func (s *Store) before(a, b *Layer) bool {
 	return a.used.Before(b.used)
 }
 
-// remove takes a layer out of the store, at once, and its files away; one in use only if
-// it is damaged: those that copy it just now find that out, too.
+// remove takes a layer out of the store at once and deletes its files. A layer in use is removed
+// only if it is damaged: those that are copying it notice the damage as well.
 func (s *Store) remove(ctx context.Context, l *Layer, damaged bool) error {
 	s.mu.Lock()
 	if s.layers[l.id] != l || l.users > 0 && !damaged {

@@ -10,15 +10,15 @@ type Turn struct {
 	store *Store
 	id    string
 	over  chan struct{}
-	again bool // set before over is closed: somebody else is to prepare it
+	again bool // set before over is closed: another caller is to prepare it
 }
 
-// waitPause is how often those who wait are told that they do.
+// waitPause is how often callers that wait are reminded that they do.
 const waitPause = 30 * time.Second
 
-// Await gives the turn to prepare the layer of a key, if it is not there. While another has
-// it, this waits and calls waiting now and then; if that one has kept the layer, or found
-// that it cannot be kept, the turn is nil and everybody goes on at once. So many that start
+// Await gives the turn to prepare the layer of a key, if it does not exist. While another caller
+// has the turn, Await waits and calls waiting now and then. If that caller has kept the layer, or found
+// that it cannot be kept, the turn is nil and all callers continue at once. So many that start
 // together run the commands once, and none waits for more than one of the others.
 func (s *Store) Await(ctx context.Context, key Key, waiting func()) (*Turn, error) {
 	for {
@@ -35,7 +35,7 @@ func (s *Store) Await(ctx context.Context, key Key, waiting func()) (*Turn, erro
 	}
 }
 
-// turn is the turn of a layer, and whether it is the caller's; nil when the layer is there.
+// turn is the turn of a layer, and whether it is the caller's; nil when the layer exists.
 func (s *Store) turn(id string) (t *Turn, mine bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -65,8 +65,8 @@ func (t *Turn) wait(ctx context.Context, waiting func()) error {
 	}
 }
 
-// End gives the turn back when the layer that was kept, if any, is complete. One that was
-// ended from outside passes it on. A nil turn has no end.
+// End gives the turn back when the layer that was kept, if any, is complete. A turn that was
+// ended from outside is passed on. A nil turn has no end.
 func (t *Turn) End(kept string, ended bool) {
 	if t == nil {
 		return
@@ -82,7 +82,7 @@ func (t *Turn) End(kept string, ended bool) {
 	s.endTurn(t)
 }
 
-// endTurn lets those go on who wait. The caller holds s.mu.
+// endTurn lets the waiting callers continue. The caller holds s.mu.
 func (s *Store) endTurn(t *Turn) {
 	delete(s.turns, t.id)
 	close(t.over)

@@ -16,7 +16,7 @@ import (
 )
 
 // The descriptors bubblewrap gets after the three streams, in this order; the
-// files it has to make follow.
+// files it must make follow.
 const (
 	wrapArgsFD = iota + 3
 	wrapBlockFD
@@ -42,7 +42,7 @@ func adoptOrphans() error {
 }
 
 // closeOnExec keeps every descriptor but the streams from the agent, also those
-// that the server itself has inherited from whoever started it.
+// that the server itself has inherited from the process that started it.
 func closeOnExec() {
 	if unix.CloseRange(3, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
 		return
@@ -59,8 +59,8 @@ func closeOnExec() {
 }
 
 // processLimit is what holds the number of processes in a sandbox with a user of
-// its own. Root of a user namespace is no exception to RLIMIT_NPROC: there the
-// supervisor could not live with the limit that its child has to inherit.
+// its own. Root of a user namespace is not exempt from RLIMIT_NPROC: there the
+// supervisor could not live with the limit that its child must inherit.
 func processLimit() string {
 	if os.Geteuid() != 0 {
 		return heldByRlimit
@@ -82,7 +82,7 @@ func startAgent(o *order) (*agent, error) {
 		return startContained(o)
 	}
 	if os.Geteuid() != 0 {
-		// A program that gains another user (sudo) could not be ended any more.
+		// A program that gains another user (sudo) could no longer be ended.
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			return nil, fmt.Errorf("forbid new privileges: %w", err)
 		}
@@ -175,7 +175,7 @@ func (w *wrap) open() (args *os.File, files []*os.File, err error) {
 	return args, files, err
 }
 
-// limitsWithin reports whether the number of processes has to be limited within
+// limitsWithin reports whether the number of processes must be limited within
 // the user namespace of the sandbox, because outside the kernel would count all
 // processes of the server's user. Then bubblewrap waits for that.
 func (o *order) limitsWithin() bool { return o.Processes > 0 && o.UID == 0 }
@@ -209,7 +209,7 @@ func (a *agent) release(o *order, block, status *os.File) error {
 	return nil
 }
 
-// unblock lets bubblewrap go on when it has made its namespaces.
+// unblock lets bubblewrap continue when it has made its namespaces.
 func unblock(block *os.File) error {
 	if _, err := block.Write([]byte{1}); err != nil {
 		return errors.New("bubblewrap could not set up the sandbox")
@@ -250,7 +250,7 @@ func fork(o *order, argv, env []string, dir string, extra []*os.File) (int, erro
 	return pid, nil
 }
 
-// setLimits sets those limits of the supervisor that the program has to inherit.
+// setLimits sets those limits of the supervisor that the program is to inherit.
 // It writes no files itself, and the processes that count are those of another
 // user, so it can live with them.
 func (o *order) setLimits() error {
@@ -308,7 +308,7 @@ func (a *agent) terminate() {
 	a.learnInit()
 	for _, p := range scan() {
 		if a.init.pid != 0 && p.parent == a.init.pid && p.innerPID() == 2 {
-			// The group holds bubblewrap's init too, which the kernel protects.
+			// The group also holds bubblewrap's init, which the kernel protects.
 			if group, err := syscall.Getpgid(p.pid); err == nil {
 				_ = syscall.Kill(-group, syscall.SIGTERM)
 			}
@@ -334,8 +334,8 @@ func (a *agent) kill() {
 	}
 }
 
-// finish is called when the agent itself has ended: nothing to do, what is left
-// are children of the supervisor.
+// finish is called when the agent itself has ended. There is nothing to do: the remaining
+// processes are children of the supervisor.
 func (a *agent) finish() {}
 
 func (a *agent) learnInit() {

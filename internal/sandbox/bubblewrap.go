@@ -24,8 +24,8 @@ const guestDir = "/workspace"
 const wrapProcesses = 2
 
 // Bubblewrap runs agents in namespaces of their own, with a read-only system, a
-// private /tmp and the workspace at /workspace. Nothing else of the host's files
-// can be seen. A server that is root gives each slot a user of its own; otherwise
+// private /tmp and the workspace at /workspace. They see nothing else of the host's
+// files. A server that is root gives each slot a user of its own; otherwise
 // the agent has another user id inside only.
 type Bubblewrap struct {
 	options Options
@@ -93,7 +93,7 @@ func (b *Bubblewrap) System(context.Context, string) (string, error) {
 	return all.String(), nil
 }
 
-// Owner is whose the workspace of a slot is while an agent works there, when this process
+// Owner is the owner of a slot's workspace while an agent works there, when this process
 // is root.
 func (b *Bubblewrap) Owner(slot int) int { return b.options.UIDBase + slot }
 

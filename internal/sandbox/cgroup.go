@@ -49,7 +49,7 @@ var controllers = map[string]struct{ v1, v2 string }{
 	controllerCPU:    {"cpu.cfs_quota_us", "cpu.max"},
 }
 
-// hierarchy is what of control groups this process may use. The zero value is nothing.
+// hierarchy is the part of control groups that this process may use. The zero value is nothing.
 type hierarchy struct {
 	unified     string            // directory for groups of version 2; empty: none
 	controllers []string          // those that work there
@@ -68,7 +68,7 @@ func (h hierarchy) version(controller string) int {
 	return 0
 }
 
-// plan gives the groups for the limits that the hierarchy can hold. spare is the
+// plan returns the groups for the limits that the hierarchy can hold. spare is the
 // number of processes that do not count, and withKill asks for a group that
 // exists only to be killed.
 func (h hierarchy) plan(l Limits, spare int, withKill bool) groups {

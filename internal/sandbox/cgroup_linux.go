@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// detect finds out what of control groups this process may use, by trying.
+// detect finds out which part of control groups this process may use, by trying.
 func detect() hierarchy {
 	mountinfo, err1 := os.ReadFile("/proc/self/mountinfo")
 	cgroup, err2 := os.ReadFile("/proc/self/cgroup")
@@ -115,7 +115,7 @@ func probe(dir string, files ...string) (map[string]bool, error) {
 }
 
 // removeStale ends and removes the groups of workers that are gone, whose
-// supervisors must have been killed too.
+// supervisors must also have been killed.
 func removeStale(dir string) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -23,7 +23,7 @@ const (
 // errNotRemoved is for the log: the worker removes what is left a few minutes later.
 var errNotRemoved = errors.New("the container could not be removed; it may still run")
 
-// contained is what the supervisor has to know of an agent that runs in a
+// contained is what the supervisor must know of an agent that runs in a
 // container, outside its own tree.
 type contained struct {
 	Program string // docker or podman
@@ -34,7 +34,7 @@ type contained struct {
 }
 
 // tool runs the program with a bound. Only what it prints counts: its exit status
-// may be taken by the goroutine that waits for all children.
+// may go to the goroutine that waits for all children.
 func (c *contained) tool(ctx context.Context, args ...string) string {
 	ctx, cancel := context.WithTimeout(ctx, toolWithin)
 	defer cancel()
@@ -51,9 +51,9 @@ func (c *contained) outOfMemory(ctx context.Context) bool {
 	return c.Bounded && strings.TrimSpace(c.tool(ctx, "inspect", "--format", "{{.State.OOMKilled}}", c.Name)) == "true"
 }
 
-// remove ends the container with its volumes and returns when it is gone. That is
-// believed only when the program lists containers and this one is not among them,
-// twice for one that was never seen: a daemon may still be at making it.
+// remove ends the container with its volumes and returns when it is gone. It counts as
+// gone only when the program lists containers and this one is not among them,
+// twice for a container that was never seen: a daemon may still be making it.
 func (c *contained) remove(ctx context.Context) error {
 	defer func() { _ = os.RemoveAll(c.State) }()
 	believe := 2

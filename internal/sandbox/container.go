@@ -25,7 +25,7 @@ const initProcesses = 1
 // Container runs agents in containers of docker or podman, through their command
 // line: a read-only image, a private /tmp, the workspace at /workspace, no
 // capabilities, a user of the slot's. The supervisor removes the container at the
-// end, whoever ended it.
+// end, whatever the cause of the end.
 type Container struct {
 	options Options
 
@@ -139,7 +139,7 @@ func (c *Container) run(ctx context.Context, args ...string) (string, error) {
 }
 
 // Check runs a shell in the image for environments that name none. It fetches
-// nothing: that may take longer than anybody waits for a check.
+// nothing: that may take longer than anyone waits for a check.
 func (c *Container) Check(ctx context.Context) error {
 	if err := c.find(ctx); err != nil {
 		return err
@@ -154,8 +154,8 @@ func (c *Container) Check(ctx context.Context) error {
 	return check(ctx, c)
 }
 
-// Clean removes what earlier processes with the same Options.Owner left. What another one
-// that lives has made stays.
+// Clean removes what earlier processes with the same Options.Owner left. It keeps what
+// another live process has made.
 func (c *Container) Clean(ctx context.Context) error {
 	names, err := c.list(ctx)
 	if err != nil {
@@ -172,8 +172,8 @@ func (c *Container) Clean(ctx context.Context) error {
 	return c.removeFiles()
 }
 
-// Sweep removes the containers that nothing has looked after for a while, as those of a
-// supervisor that was killed. It leaves those that work, here or for another process.
+// Sweep removes the containers that nothing has looked after for a while, such as those of a
+// killed supervisor. It leaves those that work, here or for another process.
 func (c *Container) Sweep(ctx context.Context, now time.Time) error {
 	names, err := c.list(ctx)
 	if err != nil {
@@ -215,7 +215,7 @@ func (c *Container) lives(name string) bool {
 }
 
 // note keeps Sweep from a container until its supervisor has ended, and then removes
-// what a supervisor that was killed has left of its files.
+// what a killed supervisor has left of its files.
 func (c *Container) note(b *box) (ended func()) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -228,8 +228,8 @@ func (c *Container) note(b *box) (ended func()) {
 	}
 }
 
-// Start starts an agent. A command that the image does not have is only found by
-// the container itself: the agent then ends at once, with a code that is not 0.
+// Start starts an agent. Only the container itself finds out that the image does not have a
+// command: the agent then ends at once, with a code that is not 0.
 func (c *Container) Start(ctx context.Context, spec Spec) (*Process, error) {
 	err := spec.validate()
 	if err == nil {
@@ -264,7 +264,7 @@ func (c *Container) Start(ctx context.Context, spec Spec) (*Process, error) {
 type box struct {
 	name  string
 	dir   string // workspace, links resolved
-	state string // folder for what the program has to read and write
+	state string // folder for what the program must read and write
 	args  []string
 	env   []string // of the program
 }

@@ -320,7 +320,7 @@ esac
 	}
 	spec.Network = sandbox.NetworkFull
 	spec.Limits = sandbox.Limits{MemoryBytes: 1 << 30, Processes: 100, CPUs: 1.5, FileBytes: 1 << 20, DiskBytes: 1 << 30}
-	exit, out := run(t, s, spec) // it is told that the kernel ended it
+	exit, out := run(t, s, spec) // it says that the kernel ended it
 	if exit.Code != 3 || exit.Reason != sandbox.ReasonMemory || !strings.Contains(out, "HOME=/workspace\nPLAIN=a  'b' \"c\" #d\nPWD=/workspace\nran\n") || strings.Contains(out, "two") {
 		t.Errorf("got %+v, %q", exit, out)
 	}

@@ -15,7 +15,7 @@ const (
 	ownerLabel = "lineshaft.owner"
 	// statePrefix begins the names of the folders with what one container needs.
 	statePrefix = "container-"
-	// longLine is what a line of an environment file may have; the programs read
+	// longLine is the longest line of an environment file; the programs read
 	// 64 KiB at most.
 	longLine = 32 << 10
 )
@@ -87,7 +87,7 @@ func (c *Container) user(slot int) []string {
 	return args
 }
 
-// containerTmp is the private /tmp. Its files count as memory, too.
+// containerTmp is the private /tmp. Its files also count as memory.
 func (v *view) containerTmp() string {
 	limit := cmp.Or(v.spec.Limits.MemoryBytes, v.spec.Limits.DiskBytes)
 	tmp := "/tmp:rw,exec,nosuid,nodev,mode=1777"

@@ -188,7 +188,7 @@ func TestX3LocksOfDeadProcessesAreRemoved(t *testing.T) {
 func TestX1ContainerThatIsMadeLate(t *testing.T) {
 	t.Parallel()
 	for name, parts := range map[string]struct{ run, ps string }{
-		// The list is made, and then the program goes on, if it still runs.
+		// The list is made, and then the program continues, if it still runs.
 		"by the program": {
 			`while [ ! -e $d/listed ]; do sleep 0.02; done; echo "$3" > $d/made; touch $d/answered; sleep 100`,
 			`touch $d/listed; i=0; while [ ! -e $d/answered ] && [ $i -lt 15 ]; do sleep 0.1; i=$((i+1)); done`,

@@ -18,13 +18,13 @@ const (
 	// processPrefix begins the names of files that processes hold locked while they live.
 	processPrefix = "process-"
 	// strayGrace is how long nothing looks after a container before Sweep removes it: its
-	// supervisor may still be at it.
+	// supervisor may still be working on it.
 	strayGrace = 2 * time.Minute
 )
 
 // claimProcess gives this process a name that its containers carry, and holds a lock under
 // that name until it ends. Several workers may share a data directory, and with it the
-// label of their containers; `lineshaft doctor` makes some, too.
+// label of their containers; `lineshaft doctor` also makes some.
 func (c *Container) claimProcess() error {
 	c.claim.Do(func() {
 		c.process = strings.ToLower(rand.Text()[:8])
@@ -67,7 +67,7 @@ func (c *Container) another(name, prefix string) bool {
 	return ok && named && process != c.process && c.alive(process)
 }
 
-// alive says whether a process holds its lock. When that cannot be found out it counts as
+// alive says whether a process holds its lock. When that is unknown, the process counts as
 // alive: nothing of it is removed.
 func (c *Container) alive(process string) bool {
 	file, err := os.Open(c.processFile(process))

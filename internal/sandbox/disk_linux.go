@@ -16,8 +16,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
-// How often the size of a workspace is looked at: a look follows the one before it
-// by diskEvery, or by so much more that looking takes a twentieth of the time.
+// How often the size of a workspace is measured: a look follows the one before it
+// by diskEvery, or later, so that looking takes at most a twentieth of the time.
 const (
 	diskEvery = time.Second
 	diskShare = 20
@@ -30,7 +30,7 @@ type quota struct {
 	Bytes int64
 }
 
-// watch tells over once when the folder holds too much. It ends with ctx.
+// watch notifies over once when the folder holds too much. It ends with ctx.
 func (q quota) watch(ctx context.Context, over chan<- struct{}) {
 	if q.Bytes == 0 {
 		return
@@ -51,8 +51,8 @@ func (q quota) watch(ctx context.Context, over chan<- struct{}) {
 	}
 }
 
-// exceeded measures. Where something cannot be looked at, what the whole file
-// system has got more than before counts instead, although others may have written it.
+// exceeded measures. Where something cannot be read, the growth of the whole file
+// system counts instead, although others may have written there.
 func (q quota) exceeded(ctx context.Context, before int64, root int) bool {
 	t := tally{seen: map[uint64]bool{}, most: q.Bytes}
 	t.addFolder(ctx, q.Dir)
@@ -66,7 +66,7 @@ func (q quota) exceeded(ctx context.Context, before int64, root int) bool {
 	return t.over(now - before)
 }
 
-// usedSpace is what is taken of the file system that holds dir.
+// usedSpace is how much of the file system that holds dir is in use.
 func usedSpace(dir string) (int64, bool) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(dir, &st); err != nil {
@@ -78,13 +78,13 @@ func usedSpace(dir string) (int64, bool) {
 // tally adds up files.
 type tally struct {
 	bytes  int64
-	most   int64           // nothing more is looked at beyond it
+	most   int64           // measuring stops beyond it
 	device uint64          // of the folder
 	seen   map[uint64]bool // inodes with several names, and deleted ones
-	blind  bool            // something could not be looked at
+	blind  bool            // something could not be read
 }
 
-// over decides; grown is what the whole file system has got more.
+// over decides; grown is how much the whole file system has grown.
 func (t *tally) over(grown int64) bool { return t.bytes > t.most || t.blind && grown > t.most }
 
 // errEnough ends a walk.

@@ -5,7 +5,7 @@
 // killing a process or its group is not enough. Every agent therefore gets a
 // supervisor: a second process of our own binary (see [Supervise]) that is the
 // child subreaper of everything the agent starts. It ends the tree when it is
-// told to, when the process that started it dies, when it was not fed for
+// ordered to, when the process that started it dies, when it was not fed for
 // [Spec.FeedWithin], and when the agent itself has ended; only when nothing is
 // left does [Process.Wait] return. A worker that is killed, stopped or cut off
 // from the control plane thus cannot leave a live agent behind.

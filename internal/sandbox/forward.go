@@ -123,8 +123,8 @@ type halfConn interface {
 	CloseWrite() error
 }
 
-// passOne joins one connection with one to the socket. An end of either direction
-// is passed on as such: the other direction goes on.
+// passOne joins one connection with one to the socket. The end of either direction
+// is passed on as such: the other direction continues.
 func passOne(ctx context.Context, conn net.Conn, socket string) {
 	defer func() { _ = conn.Close() }()
 	var dialer net.Dialer

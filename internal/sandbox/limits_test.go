@@ -119,7 +119,7 @@ func TestX5ProcessLimit(t *testing.T) {
 
 // The bomb has an end of its own, 2^10 processes, for machines where the limit
 // does not work. Where only polling holds the limit it is not tried: a machine
-// without control groups may be somebody's laptop.
+// without control groups may be someone's laptop.
 func TestX5ForkBombIsBoundedAndEnds(t *testing.T) {
 	t.Parallel()
 	mechanisms(t, func(t *testing.T, s sandbox.Sandbox, r sandbox.Report) {
@@ -133,7 +133,7 @@ func TestX5ForkBombIsBoundedAndEnds(t *testing.T) {
 		p := begin(t, s, spec)
 		out.await(t, "fork") // "Cannot fork", "can't fork": the limit bites
 		p.Kill(0)
-		wait(t, p) // killed, or ended by itself because its first shell could not fork either
+		wait(t, p) // killed, or ended on its own because its first shell could not fork either
 		gone(t, m)
 	})
 }
@@ -151,7 +151,7 @@ func TestX5FileSizeLimit(t *testing.T) {
 	})
 }
 
-// Space is taken in small files, and in files that have no name any more.
+// Space is used by small files, and by files that have no name any more.
 func TestX5DiskLimit(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{

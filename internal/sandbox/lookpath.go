@@ -41,7 +41,7 @@ func lookPath(name, dir string, env []string, exists func(path string) bool) (st
 	return "", fmt.Errorf("%w: no %s in PATH %s; install it where agents can see it, or set PATH", ErrNotFound, name, search)
 }
 
-// executable reports whether path is a file that somebody may execute.
+// executable reports whether path is a file that at least one user may execute.
 func executable(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
@@ -57,8 +57,8 @@ func inside(dir, path string) (rel string, ok bool) {
 }
 
 // Find says where an agent would find a program in a PATH, without starting
-// anything; ErrNotFound when it would not. None and Bubblewrap can tell: in a
-// container or a pod it is the image that counts.
+// anything; ErrNotFound when it would not. None and Bubblewrap can answer: in a
+// container or a pod the image decides.
 
 // Find looks in what an agent sees.
 func (b *Bubblewrap) Find(program, path string) (string, error) {

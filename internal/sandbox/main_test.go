@@ -51,7 +51,7 @@ func TestMain(m *testing.M) {
 }
 
 // options make the test binary its own supervisor. With the race detector a
-// program waits a second before it ends, unless it is told not to.
+// program waits a second before it ends, unless it is set not to.
 func options() sandbox.Options {
 	self, err := os.Executable()
 	if err != nil {

@@ -86,7 +86,7 @@ func TestX5AllProblemsAreSaid(t *testing.T) {
 }
 
 // An agent is a clean start: its own session, no terminal, no ignored signals.
-// Signals 32 and 33 are the C library's own: whoever started the tests may have
+// Signals 32 and 33 are the C library's own: the process that started the tests may have
 // left them ignored, and neither Go nor a shell can change that.
 func TestX5AgentStartsClean(t *testing.T) {
 	t.Parallel()

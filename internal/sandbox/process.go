@@ -16,7 +16,7 @@ import (
 )
 
 // killMargin is how long after the grace of Kill a supervisor may take before it
-// is taken to be stopped or stuck, and its tree is ended without it.
+// counts as stopped or stuck, and its tree is ended without it.
 const killMargin = 3 * time.Second
 
 // feedsWithin is how many feeds are passed on within Spec.FeedWithin, at most.
@@ -227,7 +227,7 @@ func (p *Process) Wait() (Exit, error) {
 func (p *Process) Feed() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	// A flood of feeds must not fill the pipe: there has to be room for a kill.
+	// A flood of feeds must not fill the pipe: a kill needs room.
 	if now := time.Now(); p.feedEvery > 0 && now.Sub(p.fed) >= p.feedEvery {
 		p.fed = now
 		p.tellLocked(commandFeed)
@@ -276,7 +276,7 @@ func (p *Process) forceLocked() {
 }
 
 // tellLocked writes one line to the supervisor, without waiting for room in the
-// pipe: when there is none it has long been stopped, and Kill goes on without it.
+// pipe: when there is none it has long been stopped, and Kill continues without it.
 func (p *Process) tellLocked(command string) {
 	if p.over {
 		return

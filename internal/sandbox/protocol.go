@@ -13,9 +13,9 @@ import (
 // means that the worker is gone. On the status pipe the supervisor writes reports
 // as lines of JSON.
 //
-// The order goes through the pipe because it holds secrets: arguments can be
-// read by every user of the machine, the environment by every process of the
-// same user.
+// The order goes through the pipe because it holds secrets: every user of the machine
+// can read arguments, and every process of the same user can read the
+// environment.
 const (
 	controlFD = 3
 	statusFD  = 4
@@ -28,7 +28,7 @@ const (
 	commandKill = "kill"
 )
 
-// order is all the supervisor has to know. Decisions are made by the worker, so
+// order is all that the supervisor must know. The worker makes the decisions, so
 // that the supervisor has little to do and little to get wrong.
 type order struct {
 	Path       string // program to execute, as the supervisor sees it
@@ -46,7 +46,7 @@ type order struct {
 	Container  *contained // set for a container
 }
 
-// polled are the limits that the supervisor holds by looking, for want of a
+// polled are the limits that the supervisor holds by looking, where there is no
 // control group.
 type polled struct {
 	MemoryBytes int64

@@ -39,7 +39,7 @@ func makeReachable(uid int, sources []string) error {
 	if err := unix.Unshare(unix.CLONE_NEWNS); err != nil {
 		return fmt.Errorf("make a mount namespace (allow user %d to pass %s instead): %w", uid, strings.Join(keys(closed), ", "), err)
 	}
-	// Nothing done here may be seen outside, but what is unmounted outside must
+	// Nothing done here may be visible outside, but what is unmounted outside must
 	// not be held here.
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_SLAVE, ""); err != nil {
 		return fmt.Errorf("make mounts private: %w", err)
@@ -116,8 +116,8 @@ func cover(dir string, sources []string) error {
 	return nil
 }
 
-// place binds an open file or directory at path, which it makes. A source that
-// is below another one is there already.
+// place binds an open file or directory at path, which it makes. A source
+// below another one is bound already.
 func place(handle int, path string) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Network says what of the network an agent can reach.
+// Network says which part of the network an agent can reach.
 type Network string
 
 const (
@@ -31,7 +31,7 @@ func (n Network) own() bool { return n == NetworkNone || n == NetworkAllow }
 
 // The values of [Exit.Reason].
 const (
-	// ReasonExited means that the agent ended by itself.
+	// ReasonExited means that the agent ended on its own.
 	ReasonExited = ""
 	// ReasonKilled means that [Process.Kill] was called, or the context of Start ended, before the agent ended.
 	ReasonKilled = "killed"
@@ -61,8 +61,8 @@ var (
 	ErrSupervisorLost = errors.New("supervisor of the agent died")
 )
 
-// Limits bound one process tree. A zero field is no limit. Which mechanism holds
-// each of them on this machine is said by the Mechanism methods.
+// Limits bound one process tree. A zero field means no limit. The Mechanism methods
+// say what enforces each limit on this machine.
 type Limits struct {
 	MemoryBytes int64   // memory of the whole tree, files in its private /tmp included
 	Processes   int     // processes and threads of the whole tree
@@ -77,7 +77,7 @@ type Spec struct {
 	// directory and the only place, besides a private /tmp, an isolated agent can write.
 	Dir string
 	// Written, when set, has what was written in Dir, at the same places: the rest of Dir
-	// belongs to the user of the slot already, and looking at it all would take long.
+	// belongs to the user of the slot already, and checking all of it would take long.
 	Written string
 	// Command is the program and its arguments. A name without a slash is looked
 	// up in the PATH of Env, as the agent sees it. It is visible to other users of
@@ -103,7 +103,7 @@ type Spec struct {
 	// interface. It needs a network of the agent's own: see [Sandbox.OwnLoopback].
 	Forward Forward
 	// FeedWithin is how long the supervisor lives without [Process.Feed], by its
-	// own clock, which goes on while the machine sleeps. Zero is for ever.
+	// own clock, which also counts while the machine sleeps. Zero is for ever.
 	FeedWithin time.Duration
 	// Slot is the number of the worker's slot. A server that is root gives each
 	// slot its own user: Options.UIDBase + Slot.
@@ -134,7 +134,7 @@ type Sandbox interface {
 	// what to install or to change; it wraps ErrUnavailable.
 	Check(ctx context.Context) error
 	// Guest is path, on the host and inside the workspace dir, as the agent sees
-	// it. A relative path is taken as inside dir.
+	// it. A relative path is inside dir.
 	Guest(dir, path string) string
 	// OwnLoopback says that an agent with that network has a loopback interface of
 	// its own, so that ports of the host's are out of its reach.
@@ -247,7 +247,7 @@ func (l Limits) negative() bool {
 }
 
 // largestFile is the limit for one file: none can be larger than the whole
-// workspace may get until somebody looks.
+// workspace may get before the next look.
 func (l Limits) largestFile() int64 {
 	if l.FileBytes == 0 || l.DiskBytes > 0 && l.DiskBytes < l.FileBytes {
 		return l.DiskBytes

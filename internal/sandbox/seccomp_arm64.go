@@ -6,7 +6,7 @@ import "golang.org/x/sys/unix"
 
 const (
 	nativeArch = unix.AUDIT_ARCH_AARCH64
-	// foreignNumbers there are none.
+	// foreignNumbers: there are none.
 	foreignNumbers = 0
 )
 

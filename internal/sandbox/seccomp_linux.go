@@ -11,7 +11,7 @@ import (
 // filtering says that there is a filter for this processor.
 const filtering = true
 
-// Where the kernel puts what a filter may look at: struct seccomp_data. Both
+// Where the kernel puts what a filter may read: struct seccomp_data. Both
 // processors have the low half of an argument first.
 const (
 	dataNumber   = 0
@@ -44,7 +44,7 @@ var refusedCalls = []uint32{
 }
 
 // missingCalls get ENOSYS, so that libraries fall back to what they did before
-// there were such calls. The flags of clone3 are in memory, where a filter cannot look.
+// there were such calls. The flags of clone3 are in memory, which a filter cannot read.
 var missingCalls = []uint32{unix.SYS_CLONE3, unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER}
 
 // seccompFilter is the program that the kernel runs at each system call of an agent,

@@ -48,7 +48,7 @@ func (s *shared) once(device, inode uint64) bool {
 	return true
 }
 
-// addTmpfs counts the files in a folder of memory, deleted ones too.
+// addTmpfs counts the files in a folder of memory, also deleted ones.
 func (s *shared) addTmpfs(folder string) {
 	var st unix.Statfs_t
 	var at unix.Stat_t

@@ -111,7 +111,7 @@ func (s *streams) abandon() {
 	}
 }
 
-// handOver closes our copies of what the supervisor has got.
+// handOver closes our copies of what the supervisor has.
 func (s *streams) handOver() {
 	for _, f := range s.owned {
 		_ = f.Close()
@@ -127,15 +127,15 @@ func (s *streams) copy() {
 	}
 	if s.stdin != nil {
 		go func() {
-			// An agent that does not read to the end is no error.
+			// An agent that does not read to the end is not an error.
 			_, _ = io.Copy(s.input, s.stdin)
 			_ = s.input.Close()
 		}()
 	}
 }
 
-// finish waits until all that the tree has written is passed on. Everybody who
-// could write is gone; a descriptor that was smuggled out must not hold us.
+// finish waits until everything that the tree has written is passed on. All writers
+// are gone; a descriptor that was smuggled out must not hold us.
 func (s *streams) finish() error {
 	for _, o := range s.output {
 		_ = o.pipe.SetReadDeadline(past)
@@ -186,7 +186,7 @@ func (o *output) pass(p []byte) {
 	}
 }
 
-// readNow reads what is there; io.EOF means that the pipe is empty or ended.
+// readNow reads what has come; io.EOF means that the pipe is empty or ended.
 func (o *output) readNow(p []byte) (n int, err error) {
 	conn, err := o.pipe.SyscallConn()
 	if err != nil {
@@ -206,7 +206,7 @@ func (o *output) readNow(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// preface keeps the beginning of what is written until it is told to stop: the
+// preface keeps the beginning of what is written until it is stopped: the
 // message of a sandbox that could not be set up.
 type preface struct {
 	mu   sync.Mutex

@@ -29,11 +29,11 @@ const memoryLimit = 32 << 20
 // of ctx kills the tree; a context that signals end would defeat the rule that
 // only the worker decides.
 func Supervise(ctx context.Context) int {
-	// The agent is told of the death of the thread that started it, and control
-	// groups and namespaces belong to a thread too: stay on this one for good.
+	// The kernel signals the agent when the thread that started it dies, and control
+	// groups and namespaces also belong to a thread: stay on this one for good.
 	runtime.LockOSThread()
-	// So little memory is used that collecting it costs more than it gives, above
-	// all threads: there may be none left when a fork bomb has to be ended.
+	// The process uses so little memory that collecting it costs more than it frees, above
+	// all in threads: there may be none left when a fork bomb must be ended.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(memoryLimit)
 	for _, fd := range []int{controlFD, statusFD} {
@@ -77,7 +77,7 @@ type supervisor struct {
 }
 
 func (s *supervisor) report(r report) {
-	// A worker that is gone cannot be told; there is nobody else to tell.
+	// A worker that is gone cannot be notified, and nobody else needs to be.
 	_ = s.status.Encode(r)
 }
 
@@ -133,8 +133,8 @@ func (s *supervisor) run(ctx context.Context) int {
 }
 
 // endContainer removes the container, which is not part of the tree, and says what
-// went wrong. The program that runs it is ended before: it might make or start the
-// container only when it was found not to be there. What it left is swept afterwards.
+// went wrong. The program that runs it is ended before: otherwise it might make or start the
+// container after it was found missing. What it left is swept afterwards.
 func (s *supervisor) endContainer(ctx context.Context, children *children, exit *Exit) (failure string) {
 	c := s.order.Container
 	if c == nil {
@@ -157,7 +157,7 @@ func (s *supervisor) endContainer(ctx context.Context, children *children, exit 
 	return ""
 }
 
-// watch returns when the tree has to end, with the reason. A failure is the
+// watch returns when the tree must end, with the reason. A failure is the
 // reason why the agent never ran.
 func (s *supervisor) watch(ctx context.Context, children *children) (exit Exit, failure string) {
 	ticker := time.NewTicker(s.tick())
@@ -215,7 +215,7 @@ func (s *supervisor) watch(ctx context.Context, children *children) (exit Exit, 
 	}
 }
 
-// obey carries out one command. The reason is set when the tree has to end now;
+// obey carries out one command. The reason is set when the tree must end now;
 // asked is true when it was asked to end at all.
 func (s *supervisor) obey(line string) (reason string, asked bool) {
 	name, grace, err := parseCommand(line)
@@ -243,7 +243,7 @@ func (s *supervisor) starved() bool {
 	return s.order.FeedWithin > 0 && bootTime()-s.fed >= s.order.FeedWithin
 }
 
-// inspect is what is done at every tick. Limits are the agent's own: what starts it is not
+// inspect runs at every tick. Limits are the agent's own: what starts it is not
 // held to them.
 func (s *supervisor) inspect(running bool) string {
 	switch {
@@ -282,7 +282,7 @@ func (s *supervisor) sweep(c *children) {
 	}
 }
 
-// children are the processes the supervisor has to wait for: the agent and every
+// children are the processes the supervisor must wait for: the agent and every
 // orphan of its tree.
 type children struct {
 	main  chan syscall.WaitStatus // gets the status of the agent

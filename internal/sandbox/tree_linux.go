@@ -205,7 +205,7 @@ func load(pid int) (pages int64, threads int) {
 	return pages, len(tasks)
 }
 
-// bootTime is a clock that goes on while the machine sleeps, as leases do.
+// bootTime is a clock that also counts while the machine sleeps, as leases do.
 func bootTime() time.Duration {
 	var ts unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &ts); err != nil {
@@ -218,5 +218,5 @@ func signalName(s syscall.Signal) string { return unix.SignalName(s) }
 
 func duplicate(from, to int) error { return unix.Dup3(from, to, 0) }
 
-// polling is what holds a limit when the supervisor has to look itself.
+// polling is what holds a limit when the supervisor must look itself.
 func polling() string { return heldByPolling }

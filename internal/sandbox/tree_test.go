@@ -277,7 +277,7 @@ func TestR7StoppedSupervisorDoesNotSaveTheTree(t *testing.T) {
 	})
 }
 
-// Somebody outside the tree holds the agent's stdout: Wait must not wait for it.
+// A process outside the tree holds the agent's stdout: Wait must not wait for it.
 func TestR7SmuggledDescriptorDoesNotHoldWait(t *testing.T) {
 	t.Parallel()
 	spec, out := shell(t, "echo up; read line; echo last words"), newLines()

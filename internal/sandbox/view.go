@@ -36,7 +36,7 @@ type mount struct {
 var systemPaths = []string{"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/opt", "/nix/store"}
 
 // The parts of /etc that programs need. Not here: private keys, passwords, host
-// settings. passwd and group are made again.
+// settings. passwd and group are generated.
 var etcPaths = []string{
 	"/etc/alternatives", "/etc/ca-certificates", "/etc/ca-certificates.conf", "/etc/crypto-policies", "/etc/fonts",
 	"/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/localtime", "/etc/mime.types", "/etc/os-release",
@@ -88,7 +88,7 @@ func (b *Bubblewrap) view(spec Spec) (*view, error) {
 	return v, nil
 }
 
-// own finds what of Lineshaft's the agent sees.
+// own finds which parts of Lineshaft the agent sees.
 func (v *view) own(program string) (err error) {
 	if program != "" {
 		if v.program, err = filepath.EvalSymlinks(program); err != nil {
@@ -135,7 +135,7 @@ func (v *view) shows(path string) bool {
 	return shown
 }
 
-// executable is for lookPath. In the workspace only existence is looked at: a
+// executable is for lookPath. In the workspace only existence is checked: a
 // link in there may hold a path as the agent sees it.
 func (v *view) executable(path string) bool {
 	if rel, ok := inside(guestDir, path); ok {
@@ -145,7 +145,7 @@ func (v *view) executable(path string) bool {
 	if path == guestProgram {
 		return v.program != ""
 	}
-	real, err := filepath.EvalSymlinks(path) // a link in /usr may lead to somebody's home
+	real, err := filepath.EvalSymlinks(path) // a link in /usr may lead to someone's home
 	return err == nil && v.shows(path) && v.shows(real) && executable(real)
 }
 

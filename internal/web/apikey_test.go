@@ -80,7 +80,7 @@ func TestS3KeyForms(t *testing.T) {
 	}
 }
 
-// Whoever revokes the key that they have signed in with is told so, and signed out.
+// People who revoke the key that they have signed in with are notified, and signed out.
 func TestS4RevokingOnesOwnKey(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

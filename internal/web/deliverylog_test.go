@@ -85,7 +85,7 @@ func TestI2DeliveriesOfAllWebhooks(t *testing.T) {
 	}
 }
 
-// A page of the log goes on where it ended, over all webhooks.
+// A page of the log continues where it ended, over all webhooks.
 func TestI2DeliveriesGoOnWhereAPageEnded(t *testing.T) {
 	t.Parallel()
 	h := newHooked(t, factories.NewWebhook{RateLimit: new(0)})

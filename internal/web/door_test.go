@@ -16,7 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
-// provider is an identity provider that believes everybody who brings back their ticket.
+// provider is an identity provider that believes everyone who brings back their ticket.
 type provider struct {
 	who      lineshaft.Identity
 	begin    error
@@ -102,7 +102,7 @@ func TestS4SignInElsewhereLeadsBackHereOnly(t *testing.T) {
 			t.Errorf("next=%.30s led to %.30s", next, at)
 		}
 	}
-	// A cookie that somebody has changed does not lead away either.
+	// A cookie that someone has changed does not lead away either.
 	at, err := url.Parse(s.url)
 	if err != nil {
 		t.Fatal(err)

@@ -219,7 +219,7 @@ func TestF5RepositoryIsFollowedAndRefusesEdits(t *testing.T) {
 	if _, _, page := s.post(automation+"/delete", form); !strings.Contains(page, "Delete <bdi>nightly</bdi>?") || !strings.Contains(page, "Keep it") {
 		t.Errorf("a refused deletion is not asked about again:\n%s", content(page))
 	}
-	// A commit with a mistake is told with its place, and what was in force stays.
+	// A commit with a mistake is shown with its place, and what was in force stays.
 	o.push(map[string]string{"automations/nightly/automation.md": "---\ntriggers: []\n---\nLook.\n"})
 	_, _, page = s.post(at+"/repository/sync", nil)
 	if !strings.Contains(page, "was not applied") || !strings.Contains(page, "automations/nightly/automation.md:2") {

@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// I-2: what an empty page tells people to paste works on a server without a model, where
+// I-2: what an empty page asks people to paste works on a server without a model, where
 // the shell agent needs a block of shell lines.
 func TestI2RunsToPasteWorkWithoutAModel(t *testing.T) {
 	t.Parallel()

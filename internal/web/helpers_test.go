@@ -102,7 +102,7 @@ func (s *site) signIn(key string) {
 	}
 }
 
-// withDeps serves the pages of the same control plane once more, with other
+// withDeps serves the pages of the same control plane again, with other
 // dependencies and an empty browser.
 func (s *site) withDeps(change func(*web.Deps)) *site {
 	s.Helper()
@@ -159,7 +159,7 @@ func (s *site) signedIn(role lineshaft.Role) *site {
 	return s
 }
 
-// shows fails unless a page is there and has some texts, and lacks those that begin with "!".
+// shows fails unless a page exists and has some texts, and lacks those that begin with "!".
 func (s *site) shows(path string, texts ...string) string {
 	s.Helper()
 	status, _, page := s.get(path)

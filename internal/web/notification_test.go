@@ -19,7 +19,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control/notify"
 )
 
-// receiver stands for all endpoints: what their addresses end in is what they answer.
+// receiver replaces all endpoints: the end of an address is its answer.
 type receiver struct {
 	*callback.Sender
 
@@ -97,7 +97,7 @@ func (w *told) endpoint(n notify.NewNotification) (at string, made notify.Issued
 	return "/notifications/" + made.ID, made
 }
 
-// send tells endpoints of what happened, and attempts what is due.
+// send notifies endpoints of what happened, and attempts what is due.
 func (w *told) send() {
 	w.Helper()
 	for more := true; more; {
@@ -208,7 +208,7 @@ func TestI2NotificationPageTellsWhatItIs(t *testing.T) {
 }
 
 // C-1: an endpoint that was given up says so, on its page and on the overview, until
-// somebody enables it; then it gets what waits.
+// someone enables it; then it gets what waits.
 func TestC1GivenUpAndEnabledAgain(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
@@ -425,7 +425,7 @@ func TestI2NotificationPageIsLive(t *testing.T) {
 	}
 }
 
-// Runs that end are told, and the log names them.
+// Runs that end are reported, and the log names them.
 func TestC1LogNamesTheRuns(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
@@ -508,7 +508,7 @@ func TestC1Replay(t *testing.T) {
 	}
 }
 
-// A delivery's page shows what became of each attempt, whatever texts say.
+// A delivery's page shows the result of each attempt, whatever texts say.
 func TestS4HostileAnswersAndNames(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)

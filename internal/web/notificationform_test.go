@@ -178,7 +178,7 @@ func (w *told) verifies(secret string) bool {
 	return err == nil && event.Type == lineshaft.NotificationTest
 }
 
-// A secret that people bring is taken, and never shown.
+// A secret that people bring is accepted, and never shown.
 func TestS4OwnCallbackSecret(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
@@ -307,7 +307,7 @@ func TestI2EditNotification(t *testing.T) {
 }
 
 // A factory that is gone stays marked, so that saving something else does not make the
-// endpoint hear of all runs.
+// endpoint get the changes of all runs.
 func TestI2EditKeepsFactoriesThatAreGone(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
@@ -366,7 +366,7 @@ func TestI2RotateFormComesBack(t *testing.T) {
 	}
 }
 
-// The limit is told with what to do.
+// The limit is shown with what to do.
 func TestI2NotificationLimit(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)

@@ -13,7 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control/base"
 )
 
-// onceIn is the token of a form on a page, found by what stands before it.
+// onceIn is the token of a form on a page, found by the text before it.
 func (s *site) onceIn(path, before string) string {
 	s.Helper()
 	_, _, text := s.get(path)

@@ -23,7 +23,7 @@ func TestI2NoticeIsShownOnce(t *testing.T) {
 	if _, _, text := s.get("/runs"); strings.Contains(text, "The run was cancelled.") {
 		t.Error("the notice is there twice")
 	}
-	// A cookie that somebody else put there is text, if it is anything.
+	// A cookie that someone else put there is text, if it is anything.
 	for _, value := range []string{"PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg", "%%%"} {
 		status, _, text := s.do(http.MethodGet, "/runs", nil, map[string]string{"Cookie": "lineshaft_notice=" + value})
 		if status != http.StatusOK || strings.Contains(text, "<script>alert") {

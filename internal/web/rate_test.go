@@ -15,7 +15,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
-// limitedSite lets everybody have so many requests in a minute of a clock that stands still.
+// limitedSite lets everyone have so many requests in a minute of a stopped clock.
 func limitedSite(t *testing.T, limit int) (*site, *time.Time, *rate.Limiter) {
 	t.Helper()
 	clock, requests := time.Unix(1_000_000, 0), rate.New(limit)

@@ -62,7 +62,7 @@ func TestI2RedeliverAllThatMatch(t *testing.T) {
 		t.Fatalf("%v", form)
 	}
 	h.sends("/deliveries/redeliver", form, http.StatusOK, at, "Redelivered 2 deliveries, which started 2 runs.")
-	h.sends("/deliveries/redeliver", form, http.StatusOK, at, "Redelivered 2 deliveries") // the same form once more
+	h.sends("/deliveries/redeliver", form, http.StatusOK, at, "Redelivered 2 deliveries") // the same form again
 	if h.runs() != 3 {
 		t.Errorf("%d runs, want 3", h.runs())
 	}

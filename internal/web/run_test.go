@@ -321,7 +321,7 @@ func TestR9StreamOfManyEvents(t *testing.T) {
 	}
 }
 
-// A page that is thousands of events behind is told to start again at the end.
+// A page that is thousands of events behind must start again at the end.
 func TestR9StreamOfAPageFarBehind(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

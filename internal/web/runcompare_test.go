@@ -50,7 +50,7 @@ func TestI2CompareWithTheRunBefore(t *testing.T) {
 	}
 	// Attempts are compared with the attempt before.
 	first := h.start("again and again")
-	h.finish(lineshaft.TurnResult{State: lineshaft.Succeeded}) // somebody else's
+	h.finish(lineshaft.TurnResult{State: lineshaft.Succeeded}) // another person's
 	h.finish(lineshaft.TurnResult{State: lineshaft.Failed})
 	for range 2 {
 		if _, err := h.control.Rerun(t.Context(), h.admin, first, lineshaft.SourceWebApp, nil); err != nil {

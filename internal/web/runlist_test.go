@@ -75,7 +75,7 @@ func TestR4RunListFilters(t *testing.T) {
 	}
 }
 
-// what a filter cannot mean is told, and an address has no empty parts.
+// what a filter cannot mean is reported, and an address has no empty parts.
 func TestR4RunListAddress(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -127,7 +127,7 @@ func TestR4RunListAddressIsPushedOnce(t *testing.T) {
 	}
 }
 
-// pages go on where the one before ended, without gap and without repetition.
+// pages continue where the one before ended, without gap and without repetition.
 func TestR4RunListPages(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -214,7 +214,7 @@ func TestS3RunListBoxes(t *testing.T) {
 	}
 }
 
-// I-2: the stream names what changed, each run once, and goes on after its id.
+// I-2: the stream names what changed, each run once, and continues after its id.
 func TestI2RunListStream(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

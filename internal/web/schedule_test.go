@@ -49,7 +49,7 @@ func TestF6ScheduleIsMadeChangedAndDeleted(t *testing.T) {
 	s.sends(at+"/delete", nil, http.StatusOK, "/schedules", "is deleted")
 }
 
-// The next times are told while one types, and mistakes with what was meant.
+// The next times are shown while one types, and mistakes with what was meant.
 func TestF6FiresAsOneTypes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
@@ -107,7 +107,7 @@ func TestF6ScheduleMistakes(t *testing.T) {
 	}
 }
 
-// The list tells the schedules of automations as well, of the factories that the key reaches.
+// The list also shows the schedules of automations, of the factories that the key reaches.
 func TestF6SchedulesOfAutomations(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

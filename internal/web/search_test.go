@@ -84,7 +84,7 @@ func TestI2SearchLeadsToAllRunsWithTheWords(t *testing.T) {
 	}
 }
 
-// A part of a name finds every noun, and while somebody types pages and actions besides; each
+// A part of a name finds every noun, and while one types also pages and actions; each
 // only for those who may open it.
 func TestI2SearchByPartOfAName(t *testing.T) {
 	t.Parallel()

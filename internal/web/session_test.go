@@ -172,7 +172,7 @@ func TestH8SessionsPageThroughMany(t *testing.T) {
 	}
 }
 
-// A live page of a session that was ended stops by itself, even when its run is quiet.
+// A live page of a session that was ended stops on its own, even when its run is quiet.
 func TestS4StreamsEndWithTheSession(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

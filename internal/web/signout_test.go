@@ -56,7 +56,7 @@ func TestS4SigningOutLeadsToTheProvider(t *testing.T) {
 	if _, err := s.control.SessionCaller(t.Context(), token); lineshaft.CodeOf(err) != lineshaft.CodeAuthenticationRequired {
 		t.Errorf("the session goes on: %v", err)
 	}
-	// What comes afterwards does not sign in again by itself.
+	// What comes afterwards does not sign in again on its own.
 	if _, at, _ := s.get("/runs"); !strings.HasPrefix(at, "/login?") {
 		t.Errorf("signed out, at %s", at)
 	}
@@ -93,7 +93,7 @@ func (s *site) cookieNamed(name string) string {
 	return ""
 }
 
-// A role at the provider changes: it counts with the next sign-in, which comes by itself
+// A role at the provider changes: it counts with the next sign-in, which happens on its own
 // when the session's time is over.
 func TestS3AChangedRoleCountsWithTheNextSession(t *testing.T) {
 	t.Parallel()
@@ -112,7 +112,7 @@ func TestS3AChangedRoleCountsWithTheNextSession(t *testing.T) {
 	}
 }
 
-// A session that somebody ended, and a browser that signs in with keys, see the page.
+// A session that someone ended, and a browser that signs in with keys, see the page.
 func TestS4NobodyIsSentToTheProviderUnasked(t *testing.T) {
 	t.Parallel()
 	there := &provider{who: lineshaft.Identity{Issuer: "i", Subject: "1", Role: lineshaft.RoleViewer}}

@@ -39,7 +39,7 @@ func TestS4SignInAndOut(t *testing.T) {
 			t.Errorf("key %q: %d", key, status)
 		}
 	}
-	// One goes on to where one came from, but never to another host.
+	// Signing in leads back to the page before, but never to another host.
 	if _, at, _ := s.post("/login", url.Values{"key": {s.key}, "next": {"/runs/" + runID}}); at != "/runs/"+runID {
 		t.Errorf("after sign-in at %s", at)
 	}

@@ -16,7 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
-// hooked is a site with a factory, somebody signed in, and a webhook.
+// hooked is a site with a factory, a person signed in, and a webhook.
 type hooked struct {
 	*site
 	factory string

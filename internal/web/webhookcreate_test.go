@@ -183,7 +183,7 @@ func TestI2SuggestedNameIsFree(t *testing.T) {
 	h.wants("form", text, `value="url-token-2"`)
 }
 
-// The page that waits is told of what came: refused ones, then the first accepted.
+// The page that waits shows what came: refused ones, then the first accepted.
 func TestI2WaitForTheFirstDelivery(t *testing.T) {
 	t.Parallel()
 	h := newHooked(t, factories.NewWebhook{})
@@ -206,8 +206,8 @@ func TestI2WaitForTheFirstDelivery(t *testing.T) {
 	h.wants("after a rotation", text, "Waiting for the first delivery")
 }
 
-// W-5: the page with the secret that is loaded again sends the form again, and is told
-// what there is.
+// W-5: the page with the secret that is loaded again sends the form again, and shows
+// what exists.
 func TestW5WebhookMadeTwiceLeadsToTheFirst(t *testing.T) {
 	t.Parallel()
 	h := newHooked(t, factories.NewWebhook{})

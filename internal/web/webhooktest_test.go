@@ -43,7 +43,7 @@ func (h *hooked) typed(at string) url.Values {
 	return form
 }
 
-// A test event of every kind of webhook is taken like a delivery of its sender, and starts
+// A test event of every kind of webhook is accepted like a delivery of its sender, and starts
 // what it would start.
 func TestI2TestEventOfEverySender(t *testing.T) {
 	t.Parallel()
@@ -90,7 +90,7 @@ func TestI2TestEventThatIsNotTaken(t *testing.T) {
 	h := newHooked(t, factories.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "github", Secret: &secret})
 	h.automate("Only that", `{"action": ["opened"]}`)
 	h.open()
-	// One like a delivery of before has its payload and its event.
+	// An event like an earlier delivery has its payload and its event.
 	form := url.Values{"body": {`{"action":"opened","id":"{{id}}"}`}, "event": {"issues"}}
 	page := h.sends(h.at+"/test", form, http.StatusOK, "", "Started", "<dt>Event</dt><dd><bdi>issues</bdi>")
 	like := regexp.MustCompile(`href="([^"]+/test\?like=[^"]+)"`).FindStringSubmatch(page)

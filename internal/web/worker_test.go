@@ -33,7 +33,7 @@ func TestX1WorkersAndWhatWaitsForThem(t *testing.T) {
 	s.shows("/workers/now", "os=macos", "!/keys/new")
 }
 
-// The queues are everybody's: a key that is limited to factories is told of none.
+// The queues are everyone's: a key that is limited to factories sees none.
 func TestS3WaitingIsNotToldToLimitedKeys(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

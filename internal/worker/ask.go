@@ -36,7 +36,7 @@ func (e *execution) ask(ctx context.Context, question lineshaft.PermissionData) 
 	defer e.watch.block(false)
 	draft := e.fit(e.masked(lineshaft.NewDraft(lineshaft.EventPermission, e.worker.config.Now(), question)))
 	e.watch.saw(draft)
-	if !e.outbox.delivered(ctx, draft) { // the question is there before the run is BLOCKED
+	if !e.outbox.delivered(ctx, draft) { // the question is stored before the run is BLOCKED
 		return "", context.Cause(ctx)
 	}
 	result := lineshaft.TurnResult{State: lineshaft.Blocked}

@@ -99,7 +99,7 @@ func TestX7AnswerIsNotLost(t *testing.T) {
 		run, unlock := c.lock("a")
 		lost = 0
 		run.answers = []lineshaft.Turn{{FollowupID: "f1", Message: "yes"}}
-		run.next = []lineshaft.Turn{{FollowupID: "f0", Message: "later?"}} // makes the heartbeat tell
+		run.next = []lineshaft.Turn{{FollowupID: "f0", Message: "later?"}} // makes the heartbeat report it
 		unlock()
 		c.await("the answer", func() bool { return len(c.runs["a"].asks) == 2 })
 		if got := c.texts("a", lineshaft.EventOutput); !slices.Equal(got, []string{"yes"}) {
@@ -228,7 +228,7 @@ func TestR6AnswerWithFiles(t *testing.T) {
 	}
 }
 
-// An agent that gives up a question goes on with its turn.
+// An agent that gives up a question continues its turn.
 func TestX7QuestionGivenUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 // commitForm is that of ids of commits, and of the digests of folders.
 var commitForm = regexp.MustCompile(`^[0-9a-f]{40,64}$`)
 
-// takeBase gives the workspace what a snapshot is the difference to, and says how: from the
-// layer itself, from one of this worker with the same recipe, or by preparing the same
+// takeBase gives the workspace the base of a snapshot, and says how: from the
+// layer itself, from a layer of this worker with the same recipe, or by preparing the same
 // commits again.
 func (e *execution) takeBase(ctx context.Context, base workspace.Base) (how string, err error) {
 	e.watch.turn(true)

@@ -51,7 +51,7 @@ func (w *Worker) claimLoop() {
 	}
 }
 
-// takeSlots waits for a free slot and takes all that are free. It returns none
+// takeSlots waits for a free slot and takes all free ones. It returns none
 // when there is nothing more to claim.
 func (w *Worker) takeSlots() []int {
 	var free []int

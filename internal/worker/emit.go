@@ -34,7 +34,7 @@ func (e *execution) emit(draft lineshaft.Draft) {
 	e.watch.saw(draft)
 	draft = e.fit(draft)
 	if draft.Type == lineshaft.EventUsage && e.gate.counts() {
-		return // it is the same once more
+		return // the same again
 	}
 	for _, d := range e.admit(draft, false) {
 		e.outbox.put(e.life, d)
@@ -50,7 +50,7 @@ func (e *execution) masked(draft lineshaft.Draft) lineshaft.Draft {
 	return draft
 }
 
-// admit counts an event against the caps and gives what is to be sent for it. What
+// admit counts an event against the caps and returns what to send for it. What
 // the worker counted itself is kept past them: the control plane acts on it.
 func (e *execution) admit(draft lineshaft.Draft, own bool) []lineshaft.Draft {
 	s := &e.said
@@ -80,7 +80,7 @@ func (e *execution) admit(draft lineshaft.Draft, own bool) []lineshaft.Draft {
 	return out
 }
 
-// What an agent says it consumed is kept past the caps too, or its run would look
+// What an agent says it consumed is also kept past the caps, or its run would look
 // free; but an agent can say so at will. Questions to people do not pass through
 // here: each waits for its answer.
 const (
@@ -178,8 +178,8 @@ func (e *execution) noticeDraft(level, text string) lineshaft.Draft {
 // plane takes no call of any size.
 const maxEvent = 1 << 20
 
-// fit makes an event small enough to be sent: its long texts are cut. What is too
-// large without long texts is left out and a notice says so.
+// fit makes an event small enough to be sent: its long texts are cut. An event that is too
+// large without long texts is left out, and a notice says so.
 func (e *execution) fit(draft lineshaft.Draft) lineshaft.Draft {
 	if len(draft.Data) <= maxEvent {
 		return draft
@@ -200,7 +200,7 @@ func (e *execution) fit(draft lineshaft.Draft) lineshaft.Draft {
 	return e.leftOut(draft.Type, size)
 }
 
-// leftOut stands for an event that cannot be sent.
+// leftOut replaces an event that cannot be sent.
 func (e *execution) leftOut(kind lineshaft.EventType, size int) lineshaft.Draft {
 	return e.noticeDraft("warning", fmt.Sprintf("An event of type %s with %d bytes was left out: it is too large.", kind, size))
 }

@@ -47,7 +47,7 @@ func (e *execution) environment() harness.Environment {
 	return env
 }
 
-// variables are all that an agent gets: its secrets, and nothing of the server's own
+// variables are all that an agent gets: its secrets, and nothing from the server's own
 // environment. No secret has the name of one of the others.
 func (e *execution) variables() []string {
 	var vars []string
@@ -182,7 +182,7 @@ func (e *execution) start(ctx context.Context, program harness.Program) (*sandbo
 }
 
 // grace is the time between SIGTERM and SIGKILL: none when the run may already
-// be somebody else's.
+// belong to another worker.
 func (e *execution) grace(cause error) time.Duration {
 	if errors.Is(cause, errLost) || errors.Is(cause, errLeaseLost) {
 		return 0
@@ -214,8 +214,8 @@ func (e *execution) blocked(blocked bool) {
 const skillsDir = ".agents/skills"
 
 // placeSkills puts the skills of the factory's definition where agents look for them.
-// A workspace that was kept or restored has them, as the agent left them. Trouble is
-// told in the log and does not keep the agent from working.
+// A workspace that was kept or restored has them, as the agent left them. Errors are
+// logged and do not keep the agent from working.
 func (e *execution) placeSkills() {
 	if e.workspace.Kept() {
 		return

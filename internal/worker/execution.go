@@ -23,7 +23,7 @@ import (
 // defaultLease is for a job that does not say how long its lease is.
 const defaultLease = 30 * time.Second
 
-// closeTime is what a session gets to end by itself.
+// closeTime is how long a session gets to end on its own.
 const closeTime = 5 * time.Second
 
 // stopTime is what the answer to the end of a turn gets when a stop was faster.
@@ -38,7 +38,7 @@ type execution struct {
 	began  time.Time
 
 	// life ends when the control plane takes the execution away; calls to it are
-	// made under life. work, below it, ends when the agent has to end but the
+	// made under life. work, below it, ends when the agent must end but the
 	// execution is still to be concluded; each turn's context is below work.
 	life, work       context.Context
 	endLife, endWork context.CancelCauseFunc
@@ -167,7 +167,7 @@ func (e *execution) open() (harness.Session, error) {
 }
 
 // makeReady gives the execution its workspace with everything in it, before the
-// harness opens: one that starts its agent then finds it there.
+// harness opens: a harness that starts its agent then finds everything.
 func (e *execution) makeReady() (err error) {
 	ctx, span := e.worker.config.Tracer.Start(e.work, spanPrepare, tracing.Options{})
 	defer func() { span.End(err) }()
@@ -214,7 +214,7 @@ func (e *execution) turn(session harness.Session, turn lineshaft.Turn) lineshaft
 	return result
 }
 
-// diskFull says that a file could not be written for want of room. That is no fault of the run.
+// diskFull says that a file could not be written because the disk is full. That is not the run's fault.
 func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
 }
@@ -264,7 +264,7 @@ func (e *execution) judgeCause(cause error) lineshaft.TurnResult {
 	return result
 }
 
-// awaitFollowup waits, after an interrupt, for what the agent shall do instead.
+// awaitFollowup waits, after an interrupt, for what the agent is to do instead.
 func (e *execution) awaitFollowup() lineshaft.TurnResult {
 	idle := e.idleTime()
 	result := e.judgeCause(errInterrupted)
@@ -292,8 +292,8 @@ func (e *execution) idleTime() time.Duration {
 	return minutes(e.job.Config.IdleTimeoutMinutes, lineshaft.DefaultIdleMinutes)
 }
 
-// conclude tells the control plane how a turn ended, after everything that
-// belongs to it is there, and gets the next.
+// conclude reports to the control plane how a turn ended, after everything that
+// belongs to the turn is stored, and gets the next.
 func (e *execution) conclude(session harness.Session, result lineshaft.TurnResult) (*lineshaft.Turn, error) {
 	if result.Dead {
 		e.close(session)
@@ -329,7 +329,7 @@ func (e *execution) conclude(session harness.Session, result lineshaft.TurnResul
 	return nil, err // else life has ended
 }
 
-// outlastStop makes a context that goes on for a while when the control plane stops
+// outlastStop makes a context that lasts a while longer when the control plane stops
 // the execution: a heartbeat that crosses the end of a turn names an execution that
 // is over there, and the answer that says so is on its way.
 func outlastStop(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -367,9 +367,9 @@ func (e *execution) close(session harness.Session) {
 	e.gate.close()
 }
 
-// lastWord tells the control plane, once, that nothing is left of an execution it
-// took away: the run's sandbox then counts as gone. About a lease that ran out
-// here nothing is said: what becomes of such a run is decided when it runs out
+// lastWord reports to the control plane, once, that nothing is left of an execution it
+// took away: the run's sandbox then counts as gone. A lease that ran out here is not
+// reported: the control plane decides about such a run when the lease runs out
 // there.
 func (e *execution) lastWord() {
 	cause := context.Cause(e.life)
@@ -387,7 +387,7 @@ func (e *execution) lastWord() {
 }
 
 // interrupt ends the present turn, or the first as soon as it begins. Between two
-// turns it is for the one that has ended.
+// turns it applies to the turn that has ended.
 func (e *execution) interrupt() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -425,8 +425,8 @@ func (e *execution) log() {
 		slog.String("trace_id", tracing.TraceID(e.life)))
 }
 
-// The causes with which the contexts of an execution end. The way an execution
-// ends is read from them.
+// The causes with which the contexts of an execution end. They show how the execution
+// ended.
 var (
 	errStopped     = errors.New("stopped by the control plane")
 	errLost        = errors.New("the execution is not this worker's any more")
@@ -455,7 +455,7 @@ type budgetError struct{ message string }
 
 func (e *budgetError) Error() string { return e.message }
 
-// gone says that the execution is not ours any more.
+// gone says that the execution is no longer ours.
 func gone(err error) bool {
 	code := lineshaft.CodeOf(err)
 	return code == lineshaft.CodeConflict || code == lineshaft.CodeNotFound

@@ -301,7 +301,7 @@ func (c *fakeControl) await(what string, met func() bool) {
 	}
 }
 
-// inBubble tells fake time from real: a bubble begins at the year 2000.
+// inBubble distinguishes fake time from real: a bubble begins at the year 2000.
 func (c *fakeControl) inBubble() bool { return time.Now().Year() < 2020 }
 
 // ended waits for the n-th result of an execution.
@@ -330,7 +330,7 @@ func (c *fakeControl) texts(id string, kind lineshaft.EventType) []string {
 	return out
 }
 
-// marks are what the reports of an execution told besides events.
+// marks are what the reports of an execution said besides events.
 func (c *fakeControl) marks(id string) string {
 	run, unlock := c.lock(id)
 	defer unlock()

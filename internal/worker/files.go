@@ -51,7 +51,7 @@ func (e *execution) openWorkspace(ctx context.Context) error {
 	return nil
 }
 
-// restore unpacks the job's snapshot. One that cannot be had or read leaves an
+// restore unpacks the job's snapshot. A snapshot that cannot be fetched or read leaves an
 // empty workspace and a warning.
 func (e *execution) restore(ctx context.Context) (level, text string, err error) {
 	how := ""
@@ -76,8 +76,8 @@ func (e *execution) restore(ctx context.Context) (level, text string, err error)
 	return "warning", "The snapshot of " + before + " could not be restored: a new, empty workspace was made.", nil
 }
 
-// restoreOn takes the base of a snapshot, and unpacks the difference onto it. A download that
-// is cut leaves neither, so every try begins with the base.
+// restoreOn takes the base of a snapshot, and unpacks the difference onto it. An interrupted
+// download leaves neither, so every try begins with the base.
 func (e *execution) restoreOn(ctx context.Context, base workspace.Base) (how string, err error) {
 	err = persist(ctx, func(ctx context.Context) error {
 		if how, err = e.takeBase(ctx, base); err != nil {
@@ -111,7 +111,7 @@ func final(message string, cause error) error {
 	return &lineshaft.Error{Code: lineshaft.CodeInvalidRequest, Message: message, Cause: cause}
 }
 
-// tracked remembers the error of a source, to tell a bad transport from bad content.
+// tracked remembers the error of a source, to distinguish a bad transport from bad content.
 type tracked struct {
 	io.Reader
 	err error
@@ -168,8 +168,8 @@ func (e *execution) place(ctx context.Context, files []lineshaft.Attachment) err
 }
 
 // storeFiles uploads what a turn left, artifacts and a snapshot: whether the
-// execution ends now is only known afterwards. Trouble is told in the log and
-// does not change the outcome of the turn.
+// execution ends now is only known afterwards. Errors are logged and
+// do not change the outcome of the turn.
 func (e *execution) storeFiles() {
 	if e.workspace == nil || e.preparing || e.life.Err() != nil {
 		return

@@ -144,7 +144,7 @@ func TestR2AttachmentsArePlacedForEachTurn(t *testing.T) {
 		var fails atomic.Int32
 		c.fail = func(method string) error {
 			if method == "Download" && fails.Add(1) == 1 {
-				return errOutage // and once more
+				return errOutage // and again
 			}
 			return nil
 		}
@@ -323,7 +323,7 @@ func TestR6UploadsAreRepeated(t *testing.T) {
 	})
 }
 
-// Files that cannot be stored are told in the log; the run ends all the same.
+// Files that cannot be stored are reported in the log; the run ends all the same.
 func TestR11TroubleWithFilesDoesNotFailTheRun(t *testing.T) {
 	t.Parallel()
 	tests := []struct {
@@ -386,7 +386,7 @@ func TestX1ConflictOfAnUpload(t *testing.T) {
 	})
 }
 
-// A cancelled run that goes on at once waits for its folder, not for another one.
+// A cancelled run that continues at once waits for its folder, not for another one.
 func TestR6ContinuedWhileTheCancelledOneEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -429,7 +429,7 @@ func (e early) Open(ctx context.Context, env harness.Environment) (harness.Sessi
 }
 
 // An agent that is started when its session opens has the first turn's files then:
-// the sandbox gives it what is there.
+// the sandbox gives it what exists then.
 func TestX4FilesOfTheFirstTurnAreThereWhenTheAgentStarts(t *testing.T) {
 	t.Parallel()
 	c := newControl(t)

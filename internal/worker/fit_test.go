@@ -61,7 +61,7 @@ func narrow(t *testing.T, most int, say func(emit harness.Emit)) (*narrowControl
 }
 
 // One large event does not turn a good run into a bad one. Each of these is larger
-// than what is taken.
+// than the limit.
 func TestX3LargeEventsAreCut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

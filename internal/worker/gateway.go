@@ -66,7 +66,7 @@ func (g *gate) resume() {
 	}
 }
 
-// close voids the key. What was consumed has been told when it returns.
+// close voids the key. When it returns, all usage has been reported.
 func (g *gate) close() {
 	g.mu.Lock()
 	g.over = true
@@ -81,7 +81,7 @@ func (g *gate) close() {
 	}
 }
 
-// session opens the execution's session, or gives the one that is open.
+// session opens the execution's session, or returns the open one.
 func (e *execution) session() (*gateway.Session, error) {
 	g := &e.gate
 	g.mu.Lock()
@@ -196,7 +196,7 @@ func (e *execution) access(protocol model.Protocol) (harness.Access, bool) {
 
 // throughGateway gives a tool server that is reached over HTTP an address of the
 // gateway, which adds the headers: the secrets in them stay out of the sandbox. With
-// an error the server must not be told to the agent.
+// an error the agent must not be given the server.
 func (e *execution) throughGateway(tool harness.ToolServer) (harness.ToolServer, error) {
 	if tool.URL == "" || e.worker.config.Gateway == nil {
 		return tool, nil
@@ -234,7 +234,7 @@ func (r reach) RoundTrip(req *http.Request) (*http.Response, error) {
 }
 
 // sockets makes the places of the sessions' unix sockets: a folder that can be gone
-// through but not listed, with a short path, for those of sockets are limited. The
+// through but not listed, with a short path, because the paths of sockets are limited. The
 // zero value is ready.
 type sockets struct {
 	mu  sync.Mutex
@@ -290,7 +290,7 @@ func vendorKeys() map[string]vendorKey {
 
 // TakeKey makes the endpoints of a job that has a key of its own; nil for all others. The
 // key is for a gateway alone; without it the run fails rather than being paid for by
-// somebody else. One of the worker's own environment is put into the job, to be masked.
+// someone else. A key from the worker's own environment is put into the job, to be masked.
 func TakeKey(job *lineshaft.Job, gate *gateway.Gateway, workerID string, getenv func(name string) string) (*model.Set, error) {
 	h := job.Config.Harness
 	if h == nil || h.Auth == nil {

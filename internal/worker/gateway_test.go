@@ -86,7 +86,7 @@ func usageOf(t *testing.T, c *fakeControl, id string) (sum lineshaft.Usage, even
 }
 
 // TestX12UsageComesBeforeTheEndOfItsTurn, also that of a request which the agent
-// did not wait for; and what the agent itself tells is not counted again.
+// did not wait for; and what the agent itself reports is not counted again.
 func TestX12UsageComesBeforeTheEndOfItsTurn(t *testing.T) {
 	t.Parallel()
 	c := newControl(t)
@@ -113,7 +113,7 @@ func TestX12UsageComesBeforeTheEndOfItsTurn(t *testing.T) {
 
 // TestX15LastWordTellsWhatModelsUsed that nobody has acknowledged: what was sent has the
 // number of its event, so that it is not counted again if it had arrived, and a request
-// that was under way when the run was taken away is told without.
+// that was under way when the run was taken away is reported without.
 func TestX15LastWordTellsWhatModelsUsed(t *testing.T) {
 	t.Parallel()
 	c := newControl(t)
@@ -333,7 +333,7 @@ func TestX5AllowedHostsByVariables(t *testing.T) {
 }
 
 // TestX12VendorsOfConfinedAgents: without a network, or with a few hosts, the model is
-// no way to others.
+// not a way to others.
 func TestX12VendorsOfConfinedAgents(t *testing.T) {
 	t.Parallel()
 	for network, want := range map[sandbox.Network]int{sandbox.NetworkAllow: 400, sandbox.NetworkNone: 400, sandbox.NetworkFull: 200} {

@@ -152,7 +152,7 @@ func gitOutput(t *testing.T, dir string, args ...string) (string, error) {
 	return git(t.Context(), dir, args...)
 }
 
-// again is a job that goes on with a run.
+// again is a job that continues a run.
 func again(id, run string, number int, message string, p lineshaft.Preparation) lineshaft.Job {
 	j := preparing(job(id, message), p)
 	j.RunID, j.Number, j.Resumed = "run-"+run, number, true
@@ -195,7 +195,7 @@ func TestX14FollowUpsOfWarmRuns(t *testing.T) {
 	eachWay(t, func(t *testing.T, way func(*Config)) {
 		f := newFloor(t, way, func(c *Config) { c.Slots, c.Workspace.WholeBytes = 2, 1 })
 		whole := f.w.views == nil
-		// A clone that is made again has the newer objects of the host, too.
+		// A clone that is made again also has the newer objects of the host.
 		look := "echo BEGIN; { " + listing + "; test ! -e dated && cat mine moved/tool; } | grep -v -e packed-refs -e objects/pack"
 		show := script(look)
 		f.run("a", script("true"), shopSetup(), nil)
@@ -224,7 +224,7 @@ func TestX14FollowUpsOfWarmRuns(t *testing.T) {
 				}
 			}
 			f.restart(remove)
-			f.c.cutDownload(2) // the one that goes onto the environment
+			f.c.cutDownload(2) // the difference that goes onto the environment
 			check("b4", 4, snapshot)
 		}
 		f.restart(nil, func(c *Config) { c.DataDir = t.TempDir() })
@@ -265,7 +265,7 @@ func TestX14WorkersAgree(t *testing.T) {
 	warm("f")
 }
 
-// on a disk that is full nothing is kept, runs go on, and what was kept stays whole.
+// on a disk that is full nothing is kept, runs continue, and what was kept stays whole.
 func TestX14FullDisk(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

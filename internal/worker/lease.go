@@ -15,7 +15,7 @@ import (
 // lease is an execution's claim on its run, as far as this worker can know.
 //
 // The control plane lets it run out a full length after the last heartbeat it
-// answered. Two thirds after that heartbeat was sent, the worker takes it as
+// answered. Two thirds after that heartbeat was sent, the worker considers it
 // lost, and the agents' supervisors, which are fed with each answer, end them by
 // their own clocks. An answer may take a third at most, so an agent never lives
 // past its lease.
@@ -133,7 +133,7 @@ func (w *Worker) heartbeatLoop() {
 	for {
 		due, length := w.nextBeat()
 		if !failed.IsZero() {
-			// The control plane is away: try often, for there is not much time.
+			// The control plane is unreachable: try often, for there is not much time.
 			due = failed.Add(length / 30)
 		}
 		timer := time.NewTimer(time.Until(due))
@@ -170,10 +170,10 @@ func (w *Worker) nextBeat() (due time.Time, length time.Duration) {
 	return due, length
 }
 
-// beat sends a heartbeat for everything that is held, and says whether one was
-// answered in time. On a network that was cut for a moment the answer to the first may
-// take until there is no time left, while that to another one comes at once: so, as
-// long as there is none, one more is sent every quarter of the time.
+// beat sends a heartbeat for everything that is held, and says whether it was
+// answered in time. On a network that was cut for a moment, the answer to the first heartbeat
+// may take until there is no time left, while the answer to another one comes at once: so, until
+// an answer comes, another one is sent every quarter of the time.
 func (w *Worker) beat(within time.Duration) bool {
 	ctx, cancel := context.WithTimeout(w.life, within)
 	defer cancel()
@@ -232,7 +232,7 @@ func (w *Worker) beatOnce(ctx context.Context) error {
 	return nil
 }
 
-// directiveLoop waits for what the control plane has to say.
+// directiveLoop waits for directives of the control plane.
 func (w *Worker) directiveLoop() {
 	var again pause.Backoff
 	for {
@@ -255,7 +255,7 @@ func (w *Worker) directiveLoop() {
 // maxEarly bounds the directives kept for executions that are not here.
 const maxEarly = 64
 
-// obey carries directives out. One may be faster than the answer to the claim of
+// obey carries out directives. One may be faster than the answer to the claim of
 // its execution, so those for unknown ones are kept for a while.
 func (w *Worker) obey(directives []lineshaft.Directive) {
 	for _, d := range directives {

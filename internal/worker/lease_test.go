@@ -66,7 +66,7 @@ func TestX1HeartbeatsFollowTheShortestLease(t *testing.T) {
 	})
 }
 
-// a worker that is cut off for less than two thirds of the lease goes on.
+// a worker that is cut off for less than two thirds of the lease continues.
 func TestX3ShortOutageKeepsTheRun(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

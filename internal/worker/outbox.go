@@ -10,7 +10,7 @@ import (
 )
 
 // The bounds of one execution's unacknowledged events, beyond which its agent
-// has to wait, and of one report.
+// must wait, and of one report.
 const (
 	outboxEvents = 4096
 	outboxBytes  = 4 << 20
@@ -18,7 +18,7 @@ const (
 	reportBytes  = 1 << 20
 )
 
-// mark is something a report tells besides events.
+// mark is something that a report says besides events.
 type mark int
 
 const (
@@ -34,11 +34,11 @@ type entry struct {
 	mark  mark
 }
 
-// outbox holds an execution's events until they are acknowledged. Numbers are
-// given here, so that an event keeps its number however often it is sent.
+// outbox holds an execution's events until they are acknowledged. It assigns the
+// numbers, so that an event keeps its number however often it is sent.
 type outbox struct {
 	ref lineshaft.ExecutionRef
-	// wake tells the reporter that there is something.
+	// wake notifies the reporter that there is something.
 	wake func()
 
 	mu      sync.Mutex
@@ -49,7 +49,7 @@ type outbox struct {
 	taken   int   // entries in the report that is out
 	most    int   // events in a report; less than usual while reports are too large
 	changed chan struct{}
-	tooLate []lineshaft.LateUsage // that nobody could be told
+	tooLate []lineshaft.LateUsage // that could not be reported
 }
 
 func newOutbox(ref lineshaft.ExecutionRef, last int64, wake func()) *outbox {
@@ -113,7 +113,7 @@ func (o *outbox) unreported() []lineshaft.LateUsage {
 	return used
 }
 
-// tell adds a mark; there is always room for these.
+// tell adds a mark; there is always room for marks.
 func (o *outbox) tell(m mark) {
 	o.mu.Lock()
 	o.entries = append(o.entries, entry{mark: m})
@@ -151,7 +151,7 @@ func (o *outbox) await(ctx context.Context, met func() bool) bool {
 	}
 }
 
-// take makes the next report of what is there. A report begins with at most one
+// take makes the next report from what has gathered. A report begins with at most one
 // mark, so that marks and events keep their order.
 func (o *outbox) take() (lineshaft.Report, bool) {
 	o.mu.Lock()
@@ -179,7 +179,7 @@ func (o *outbox) take() (lineshaft.Report, bool) {
 	return report, o.taken > 0
 }
 
-// acknowledge forgets what the last take gave.
+// acknowledge forgets what the last take returned.
 func (o *outbox) acknowledge() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -197,15 +197,15 @@ func (o *outbox) acknowledge() {
 	o.changed = make(chan struct{})
 }
 
-// keep leaves what the last take gave for another try.
+// keep leaves what the last take returned for another try.
 func (o *outbox) keep() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.taken = 0
 }
 
-// shrink makes the next report smaller than what the last take gave, which was too
-// large: fewer events, and when it was one alone, another in its place, which keeps
+// shrink makes the next report smaller than the last one from take, which was too
+// large: fewer events, or, for a single event, another in its place, which keeps
 // its number. False says that it cannot be smaller.
 func (o *outbox) shrink(leftOut func(kind lineshaft.EventType, size int) lineshaft.Draft) bool {
 	o.mu.Lock()

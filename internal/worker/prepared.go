@@ -28,13 +28,13 @@ const (
 	StartCold Start = "cold"
 )
 
-// system is met by sandboxes whose layers can be kept: an agent cannot reach them, finds
+// system is implemented by sandboxes whose layers can be kept: an agent cannot reach them, finds
 // its workspace at the same place whatever the run, and its programs can be told apart.
 type system interface {
 	System(ctx context.Context, image string) (string, error)
 }
 
-// viewer is met by sandboxes whose agents can work on top of a layer: they see what this
+// viewer is implemented by sandboxes whose agents can work on top of a layer: they see what this
 // process has mounted, as the user that it names.
 type viewer interface {
 	Owner(slot int) int
@@ -103,7 +103,7 @@ type preparation struct {
 	kept string
 	// pins are commits to check out instead of the newest, by folder.
 	pins map[string]string
-	// below is the layer that the workspace is on top of, while it is taken.
+	// below is the layer that the workspace is on top of, while it is in use.
 	below *prepared.Layer
 	// word says what was done with the files of base.
 	word string
@@ -254,7 +254,7 @@ func (p *preparation) refresh(ctx context.Context) error {
 	return p.commands(ctx, "Set-up command", p.recipe.Commands)
 }
 
-// warm starts on a layer. Why it could not is for the log, and then the workspace may
+// warm starts on a layer. The reason why it could not is for the log, and then the workspace may
 // have anything in it; an error is the end of the run.
 func (p *preparation) warm(ctx context.Context) (why string, err error) {
 	key, err := p.key(ctx)
@@ -290,7 +290,7 @@ func (p *preparation) warm(ctx context.Context) (why string, err error) {
 }
 
 // fill gives the workspace the files of a layer: on top of it where that is possible, and
-// else a copy.
+// otherwise a copy.
 func (p *preparation) fill(ctx context.Context, layer *prepared.Layer) error {
 	if err := p.workspace.Clear(ctx); err != nil {
 		return err
@@ -316,7 +316,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 	if len(p.base.Repositories) != len(p.recipe.Repositories) {
 		return prepared.ErrDamaged.Error(), nil
 	}
-	again := false // the commands have to be run
+	again := false // the commands must run again
 	var moved []int
 	for i, r := range p.recipe.Repositories {
 		if old := p.base.Repositories[i]; old.Commit != r.Commit || old.Refs != r.Refs {
@@ -332,7 +332,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 			p.warn(ctx, "update prepared environment", err)
 			return "the environment that was prepared for an earlier commit could not be brought to the newest one", nil
 		}
-		// It may have moved on since it was looked at.
+		// The branch may have moved since the last look.
 		again = again || p.recipe.Repositories[i].Commit != p.base.Repositories[i].Commit
 	}
 	copied, age := time.Since(p.began), p.worker.config.Now().Sub(p.base.Made).Truncate(time.Second)
@@ -359,7 +359,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 }
 
 // update gives one repository of the copy the history that the host has now, and checks
-// the commit out. That happens in the sandbox: git believes what a set-up command has
+// the commit out. That happens in the sandbox: git trusts what a set-up command has
 // written there, and runs it.
 func (p *preparation) update(ctx context.Context, i int) error {
 	r := &p.recipe.Repositories[i]
@@ -434,7 +434,7 @@ func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 	}
 }
 
-// keepAs keeps the workspace as the layer of a key. On top of another layer what was written
+// keepAs keeps the workspace as the layer of a key. On top of another layer, what was written
 // is enough to begin with.
 func (p *preparation) keepAs(ctx context.Context, key prepared.Key, facts prepared.Facts) error {
 	store := p.worker.layers

@@ -233,7 +233,7 @@ func TestX14LayersOfSecrets(t *testing.T) {
 	changed.Revision = "keys 2"
 	_, notices := f.run("changed", show, changed, nil)
 	want(t, notices, "Cold start")
-	// Neither names nor values are told by what is beside the trees.
+	// Nothing beside the trees reveals names or values.
 	all := hashes(t, filepath.Join(f.data, "prepared"))
 	for line := range strings.Lines(all) {
 		if strings.Contains(line, "layer.json") || !strings.Contains(line, "/tree/") {
@@ -257,7 +257,7 @@ func TestX14LayersAskForEachRun(t *testing.T) {
 	}
 }
 
-// a branch that moved is there in a warm start, and one that was taken back is not.
+// a warm start has a branch that moved, and lacks one that was taken back.
 func TestX14OtherBranchesAreUpToDate(t *testing.T) {
 	t.Parallel()
 	f := newFloor(t)
@@ -275,8 +275,8 @@ func TestX14OtherBranchesAreUpToDate(t *testing.T) {
 	refuse(t, printed, " M ", "?? ")
 }
 
-// for a newer commit the nearest layer is taken, the commit checked out, and the
-// commands run on top; the result is a layer, too.
+// for a newer commit the nearest layer is used, the commit checked out, and the
+// commands run on top; the result is also a layer.
 func TestX14NewerCommit(t *testing.T) {
 	t.Parallel()
 	f := newFloor(t)
@@ -365,7 +365,7 @@ func TestX14DamagedLayerIsAColdStart(t *testing.T) {
 	}
 }
 
-// what is too large to be kept is not, and the run goes on.
+// what is too large to be kept is not, and the run continues.
 func TestX14NoRoomForALayer(t *testing.T) {
 	t.Parallel()
 	f := newFloor(t, func(c *Config) { c.CacheBytes = 4096 })

@@ -87,8 +87,8 @@ func (c *fakeControl) up(id, mark string) {
 	poll(c.t, "the tools run", func() bool { return len(marked(mark)) == 5 })
 }
 
-// tools in their own sessions that ignore SIGTERM are gone when the control
-// plane is told so, within 10 s.
+// tools in their own sessions that ignore SIGTERM are gone when that is reported to
+// the control plane, within 10 s.
 func TestR7CancelKillsTree(t *testing.T) {
 	t.Parallel()
 	harnesstest.Each(t, func(t *testing.T, s sandbox.Sandbox) {

@@ -16,8 +16,8 @@ const (
 	callBytes = 4 << 20
 )
 
-// reportLoop sends the executions' events. While one call is out the next batch
-// gathers by itself, so the batches are as large as the control plane is slow.
+// reportLoop sends the executions' events. While one call is under way the next batch
+// gathers, so the batches are as large as the control plane is slow.
 func (w *Worker) reportLoop() {
 	var again pause.Backoff
 	for {
@@ -44,9 +44,9 @@ func (w *Worker) reportLoop() {
 	}
 }
 
-// report sends one call with what is there, or with one execution's part alone.
-// The error says that something has to be sent again; a call that was refused is
-// followed by such with one report each, to find the one that is to blame.
+// report sends one call with all events, or with one execution's part alone.
+// The error says that something must be sent again. A call that was refused is
+// followed by calls with one report each, to find the one to blame.
 func (w *Worker) report(alone bool) (sent bool, err error) {
 	var (
 		from    []*execution
@@ -88,7 +88,7 @@ func (w *Worker) report(alone bool) (sent bool, err error) {
 	return true, err
 }
 
-// reported takes the answer to a report; an error says that it has to be sent again.
+// reported takes the answer to a report; an error says that it must be sent again.
 func (e *execution) reported(answer error) error {
 	if answer == nil {
 		e.outbox.acknowledge()

@@ -20,7 +20,7 @@ const (
 	pem      = "-----BEGIN KEY-----\nMIIBOgIBAAJBAKj34GkxFhD90vcNLYLInFEX\n6Ppy1tPf9Cnzj4p4WGeKLs1Pt8QuKUpRKfFLfRY=\n-----END KEY-----\n"
 )
 
-// text is everything an execution has told, and its printed output alone.
+// text is everything an execution has reported, and its printed output alone.
 func (c *fakeControl) text(id string) (all, printed string) {
 	run, unlock := c.lock(id)
 	defer unlock()

@@ -18,13 +18,13 @@ import (
 type Cloner interface {
 	// URL is where the forge has a repository.
 	URL(r lineshaft.Repository) string
-	// Clone puts a repository into a new folder and tells the commit that is checked
-	// out. What it leaves there holds no credentials. The end of ctx ends everything it
+	// Clone puts a repository into a new folder and returns the commit that is checked
+	// out. The clone holds no credentials. The end of ctx ends everything that Clone
 	// started before it returns. A *lineshaft.Error is for the run's owner to read.
 	Clone(ctx context.Context, url, dir, credentials string) (commit string, err error)
 	// CloneBare is Clone without the files: the folder has .git alone.
 	CloneBare(ctx context.Context, url, dir, credentials string) (commit string, err error)
-	// CloneNewer is CloneBare without the objects that somebody has who has those commits;
+	// CloneNewer is CloneBare without the objects that anyone with those commits has;
 	// it fails when a whole clone is wanted.
 	CloneNewer(ctx context.Context, url, dir, credentials string, since []string) (commit string, err error)
 	// Find asks, with these credentials, for the commit that Clone would check out, for a
@@ -39,7 +39,7 @@ const (
 	modelKeyMask    = "MODEL_KEY"
 )
 
-// SecretsToMask are all values that must not be seen in what the agent says. The
+// SecretsToMask are all values that must not appear in what the agent says. The
 // credentials of repositories are among them, although no agent gets them.
 func SecretsToMask(job lineshaft.Job) map[string]string {
 	secrets := map[string]string{runTokenVariable: job.RunToken}
@@ -78,8 +78,8 @@ func (e *execution) setUp(ctx context.Context) error {
 	return e.prepared()
 }
 
-// prepared notes that the workspace has all that an agent needs: it is kept from now
-// on.
+// prepared notes that the workspace has all that an agent needs: from now on it is
+// kept.
 func (e *execution) prepared() error {
 	if !e.preparing {
 		return nil
@@ -88,7 +88,7 @@ func (e *execution) prepared() error {
 	return e.workspace.Prepared()
 }
 
-// endedOr prefers the reason why ctx ended to what came of it.
+// endedOr prefers the reason why ctx ended to the error that resulted.
 func endedOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -96,8 +96,8 @@ func endedOr(ctx context.Context, err error) error {
 	return err
 }
 
-// cloneFolders are where repositories go: folders of their names, with the owner in
-// front for one whose name another has already.
+// cloneFolders are where repositories go: folders of their names, preceded by the owner
+// where another repository has the same name.
 func cloneFolders(repositories []lineshaft.Repository) []string {
 	taken, folders := map[string]bool{}, make([]string, len(repositories))
 	for i, r := range repositories {
@@ -136,7 +136,7 @@ func (e *execution) clone(ctx context.Context, r lineshaft.Repository, folder st
 	return commit, nil
 }
 
-// notCloned is what the owner of the run reads when a repository cannot be had.
+// notCloned is what the owner of the run reads when a repository cannot be cloned.
 func (e *execution) notCloned(ctx context.Context, r lineshaft.Repository, err error) error {
 	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
 		return setupFailed("repository %s could not be cloned: %s. Check its name, and the git_credentials of the environment",
@@ -162,7 +162,7 @@ func (e *execution) setUpCommand(ctx context.Context, name, command string) erro
 
 // runScript runs a script in the sandbox. What it prints goes to the log.
 func (e *execution) runScript(ctx context.Context, text string) (sandbox.Exit, error) {
-	// A file, because arguments can be read by everybody.
+	// A file, because everyone can read arguments.
 	script, err := e.writeFile("setup.sh", text+"\n")
 	if err != nil {
 		return sandbox.Exit{}, err
@@ -207,7 +207,7 @@ func (e *execution) limits() sandbox.Limits {
 	return limits
 }
 
-// smaller is the smaller one of two limits, of which zero is none.
+// smaller is the smaller of two limits, of which zero means none.
 func smaller[N int64 | float64](a, b N) N {
 	if a == 0 || b != 0 && b < a {
 		return b

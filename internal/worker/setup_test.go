@@ -320,7 +320,7 @@ func TestX13TimeOfSetUp(t *testing.T) {
 	}
 }
 
-// what is kept or restored is not set up again, what is made anew is; the log
+// what is kept or restored is not set up again, what is made again is; the log
 // says which. Credentials stay with the worker.
 func TestR6SetUpAgainWhenTheWorkspaceIsGone(t *testing.T) {
 	t.Parallel()

@@ -32,7 +32,7 @@ func TestX8DefinitionSkillsAreInTheWorkspace(t *testing.T) {
 	})
 }
 
-// A name that cannot be a folder is told, and the agent works nonetheless.
+// A name that cannot be a folder is reported, and the agent works nonetheless.
 func TestX8SkillThatCannotBePlaced(t *testing.T) {
 	t.Parallel()
 	harnesstest.Each(t, func(t *testing.T, s sandbox.Sandbox) {

@@ -31,8 +31,8 @@ func (w *Worker) sweepLoop() {
 // strayPause is the time between two looks for what killed supervisors have left.
 const strayPause = time.Minute
 
-// strayLoop removes containers that nothing looks after any more; a killed supervisor
-// leaves one behind while the worker goes on.
+// strayLoop removes containers that nothing looks after any more: a killed supervisor
+// leaves one behind while the worker keeps running.
 func (w *Worker) strayLoop() {
 	sweeper, ok := w.config.Sandbox.(interface {
 		Sweep(ctx context.Context, now time.Time) error
@@ -50,7 +50,7 @@ func (w *Worker) strayLoop() {
 // layerPause is the longest time between two looks for prepared environments that are too old.
 const layerPause = time.Hour
 
-// layerLoop removes them: what set-up wrote with a secret must not stay on a worker that has
+// layerLoop removes old layers: what set-up wrote with a secret must not stay on a worker that has
 // nothing to do.
 func (w *Worker) layerLoop() {
 	if w.layers == nil || w.config.CacheAge <= 0 {

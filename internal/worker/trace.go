@@ -8,7 +8,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
-// The names of the worker's spans; docs/tracing.md tells about each.
+// The names of the worker's spans; docs/tracing.md explains each.
 const (
 	spanExecute = "execute run"
 	spanPrepare = "prepare workspace"
@@ -16,7 +16,7 @@ const (
 	spanStore   = "store files"
 )
 
-// trace begins the span of an execution, below the claim, and gives the context of
+// trace begins the span of an execution, below the claim, and returns the context of
 // all it does.
 func (e *execution) trace(ctx context.Context) context.Context {
 	w := e.worker
@@ -34,8 +34,8 @@ func (e *execution) endSpan() {
 	endTurnSpan(e.span, e.outcome)
 }
 
-// traceTurn begins the span of a turn. Until the next one, what the agent asks of
-// models belongs to it.
+// traceTurn begins the span of a turn. Until the next one, the agent's requests to
+// models belong to it.
 func (e *execution) traceTurn(turn lineshaft.Turn) (context.Context, tracing.Span) {
 	ctx, span := e.worker.config.Tracer.Start(e.work, spanTurn, tracing.Options{})
 	span.String("lineshaft.run.id", e.job.RunID)
@@ -47,7 +47,7 @@ func (e *execution) traceTurn(turn lineshaft.Turn) (context.Context, tracing.Spa
 	return ctx, span
 }
 
-// endTurnSpan says how a turn or an execution ended. What people asked for is no
+// endTurnSpan says how a turn or an execution ended. What people asked for is not a
 // failure.
 func endTurnSpan(span tracing.Span, result lineshaft.TurnResult) {
 	span.String("lineshaft.turn.state", string(result.State))
@@ -65,7 +65,7 @@ func (e *execution) turnParent() string {
 	return e.turnTrace
 }
 
-// traced adds the trace to the environment of a process, so that what it does itself
+// traced adds the trace to the environment of a process, so that its own spans
 // can be a part of it.
 func (e *execution) traced(ctx context.Context, env []string) []string {
 	if parent := tracing.Parent(ctx); parent != "" {

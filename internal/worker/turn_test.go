@@ -159,7 +159,7 @@ func TestR7StopWhileInterrupted(t *testing.T) {
 	})
 }
 
-// the agent is told why, and nothing is reported after the directive but
+// the agent learns why, and nothing is reported after the directive but
 // that it is gone.
 func TestR7StopDirective(t *testing.T) {
 	t.Parallel()

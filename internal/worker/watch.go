@@ -85,7 +85,7 @@ func (w *watch) saw(draft lineshaft.Draft) {
 	w.last = &draft
 }
 
-// traffic notes that something moved which is no event, such as a model's answer.
+// traffic notes activity that is not an event, such as a model's answer.
 func (w *watch) traffic() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -68,11 +68,11 @@ type Config struct {
 	OutputEvents int
 	// Grace is the time between SIGTERM and SIGKILL; default 2 s.
 	Grace time.Duration
-	// Drain is how long Stop lets executions go on; default 5 s, negative is none.
+	// Drain is how long Stop lets executions continue; default 5 s, negative is none.
 	Drain time.Duration
 	// Now is the clock for the times of events and workspaces; default time.Now.
 	Now func() time.Time
-	// Ended is told how each execution ended; nil is nobody.
+	// Ended is called with the outcome of each execution; it may be nil.
 	Ended func(outcome lineshaft.RunState)
 	// Logger gets one line per execution, and trouble; default none.
 	Logger *slog.Logger
@@ -181,7 +181,7 @@ func New(config Config, control Control) (*Worker, error) {
 
 // Start checks that the sandbox works, takes over the workspaces of a worker that
 // died here, and begins to claim. It returns when that is done; the worker then
-// goes on until Stop, whatever becomes of ctx.
+// runs until Stop, whatever becomes of ctx.
 func (w *Worker) Start(ctx context.Context) error {
 	if w.config.Sandbox != nil {
 		if err := w.config.Sandbox.Check(ctx); err != nil {
@@ -216,15 +216,15 @@ func (w *Worker) Start(ctx context.Context) error {
 	return nil
 }
 
-// cleaner is met by sandboxes whose agents can outlive a worker that is killed
+// cleaner is implemented by sandboxes whose agents can outlive a worker that is killed
 // together with its supervisors.
 type cleaner interface {
 	Clean(ctx context.Context) error
 }
 
-// Stop drains: nothing more is claimed, executions may go on for Config.Drain and
-// are then ended and handed back. It returns when nothing runs any more. The end
-// of ctx makes it end everything at once.
+// Stop drains: nothing more is claimed, executions may continue for Config.Drain and
+// are then ended and handed back. It returns when nothing runs any more. When ctx
+// ends, it ends everything at once.
 func (w *Worker) Stop(ctx context.Context) error {
 	w.mu.Lock()
 	w.draining = true
@@ -292,7 +292,7 @@ func (w *Worker) held() []*execution {
 	return slices.Collect(maps.Values(w.executions))
 }
 
-// signal wakes a loop. Any number of pokes while it is busy wake it once more.
+// signal wakes a loop. Any number of pokes while it is busy wake it one more time.
 type signal chan struct{}
 
 func newSignal() signal { return make(signal, 1) }

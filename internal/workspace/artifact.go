@@ -30,7 +30,7 @@ func (a Artifact) Name() string { return path.Base(a.Path) }
 
 // Artifacts hands every new or changed file of the artifacts folder to take, in
 // the order of their paths. A file counts as taken when take returned nil; its
-// error ends the round, and the next round goes on there. The notices say which
+// error ends the round, and the next round continues there. The notices say which
 // files were left out and why.
 func (w *Workspace) Artifacts(ctx context.Context, take func(Artifact, io.Reader) error) (notices []string, err error) {
 	if !w.hasArtifacts() {
@@ -82,7 +82,7 @@ func (c *collector) visit(e *tree.Entry) error {
 	return c.collect(e, rel)
 }
 
-// left says what of the folder was not looked at.
+// left says which part of the folder was not read.
 func (c *collector) left(rel string, why error) {
 	if errors.Is(why, tree.ErrMany) {
 		c.noticef("the artifacts folder has more than %d entries; the rest was left out", c.w.limits.Entries)
@@ -116,7 +116,7 @@ func (c *collector) collect(e *tree.Entry, rel string) error {
 		return nil
 	}
 	defer func() { _ = f.Close() }()
-	// It may have another size or name than when it was looked at.
+	// Its size or name may have changed since the first look.
 	if why := c.refuse(info); why != "" {
 		c.noticef("artifact %q was left out: %s", rel, why)
 		return nil
@@ -199,7 +199,7 @@ type PullRequests struct {
 	seen map[string]bool
 }
 
-// pullRequestURL has the address without what may follow the number. Addresses
+// pullRequestURL is the address without what may follow the number. Addresses
 // with a user name or a password in them are left alone.
 var pullRequestURL = regexp.MustCompile(`https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?/(?:` +
 	`[\w.-]+/[\w.-]+/pulls?/[0-9]{1,18}` + // GitHub, Gitea

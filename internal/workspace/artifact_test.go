@@ -162,7 +162,7 @@ func TestX5ArtifactSwappedAfterLook(t *testing.T) {
 	notices, err := w.Artifacts(t.Context(), func(a Artifact, r io.Reader) error {
 		raw, err := io.ReadAll(r)
 		files = append(files, a.Path+"="+string(raw))
-		// While the first is taken, the next one's folder becomes a link to the host.
+		// While the first is collected, the next one's folder becomes a link to the host.
 		next := filepath.Join(w.Dir(), ArtifactsDir, "b")
 		if err := os.RemoveAll(next); err != nil {
 			return err

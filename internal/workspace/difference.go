@@ -27,7 +27,7 @@ type Base struct {
 	Layer string `json:"layer"`
 	// Commits are what its repositories had checked out, by folder.
 	Commits map[string]string `json:"commits,omitempty"`
-	// Removed are the names that the workspace does not have any more.
+	// Removed are the names that the workspace no longer has.
 	Removed []string `json:"removed,omitempty"`
 }
 
@@ -43,18 +43,18 @@ const (
 	maxBase  = 16 << 20
 )
 
-// difference tells what a workspace has of its own from what its layer has.
+// difference separates what a workspace has of its own from what its layer has.
 type difference struct {
 	layer   Layer
 	base    map[string]tree.Info
 	written map[string]bool
 	seen    map[string]bool // of base
-	// upper is the folder that has the whole difference; empty when it has to be looked for.
+	// upper is the folder that has the whole difference; empty when a comparison must find it.
 	upper string
 }
 
 // newDifference is nil for a workspace that is not on top of a layer, or on one so small
-// that a whole snapshot is better: that needs nothing else.
+// that a whole snapshot is better: it needs nothing else.
 func (w *Workspace) newDifference(ctx context.Context) (*difference, error) {
 	if w.state.Layer == "" || w.layer.Bytes <= w.limits.WholeBytes {
 		return nil, nil
@@ -70,9 +70,9 @@ func (w *Workspace) newDifference(ctx context.Context) (*difference, error) {
 	return d, err
 }
 
-// plainDifference reads the difference off what was written, which takes as long as there is
-// of that. It is nil when a folder was moved, or a file with several names was written to: then
-// everything has to be compared.
+// plainDifference reads the difference from what was written, in time proportional to that.
+// It is nil when a folder was moved, or a file with several names was written to: then
+// everything must be compared.
 func (w *Workspace) plainDifference(ctx context.Context) (*difference, error) {
 	d := &difference{layer: w.layer, upper: w.Written()}
 	plain := !overlay.Indexed(w.written())
@@ -85,7 +85,7 @@ func (w *Workspace) plainDifference(ctx context.Context) (*difference, error) {
 	return d, nil
 }
 
-// gone notes what of the layer an entry of upper takes away, and says that this is all.
+// gone notes what an entry of upper takes away from the layer, and says that this is all.
 func (d *difference) gone(m *Measured, name string, mode fs.FileMode) bool {
 	if d == nil || d.upper == "" {
 		return false
@@ -131,7 +131,7 @@ func walkAll(ctx context.Context, dir string, most int, visit func(*tree.Entry))
 	return walker.Walk(ctx, folder)
 }
 
-// same says that an entry is the layer's, and not the workspace's own: it was not written,
+// same says that an entry belongs to the layer, and not to the workspace: it was not written,
 // nor did a folder that was moved bring it here, nor may it have changed by another name.
 func (d *difference) same(name string, info tree.Info) bool {
 	if d == nil || d.upper != "" {

@@ -51,7 +51,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// listed tells everything of a folder that a snapshot has to bring back.
+// listed lists everything of a folder that a snapshot must bring back.
 func listed(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder

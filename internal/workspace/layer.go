@@ -24,8 +24,8 @@ type Layer struct {
 	Commits map[string]string
 }
 
-// MountLayer puts the workspace, which must be empty, on top of a layer: all of it is there
-// at once, and what is written takes space. The layer is needed for as long as the workspace
+// MountLayer puts the workspace, which must be empty, on top of a layer: all files appear
+// at once, and only what is written takes space. The layer is needed for as long as the workspace
 // is: see [Manager.Layers]. On an error the workspace is empty, and its own.
 func (w *Workspace) MountLayer(ctx context.Context, l Layer) error {
 	w.state.Layer = l.ID
@@ -58,8 +58,8 @@ func (w *Workspace) mount(ctx context.Context, l Layer) error {
 // written is where the files are that are not the layer's.
 func (w *Workspace) written() string { return filepath.Join(w.home, "written") }
 
-// Written has what was written in the folder, if that is on top of a layer; otherwise it is
-// empty, as all of it was.
+// Written is the folder with what was written, if the workspace is on top of a layer; otherwise it is
+// empty, since everything was written.
 func (w *Workspace) Written() string {
 	if w.state.Layer == "" {
 		return ""
@@ -93,7 +93,7 @@ func (w *Workspace) mountAgain(ctx context.Context, id string, find func(id stri
 		return false
 	}
 	l, ok := find(id)
-	return ok && w.mount(ctx, l) == nil // else its snapshot is taken
+	return ok && w.mount(ctx, l) == nil // otherwise its snapshot is used
 }
 
 // Layers are the ids of the layers that workspaces are on top of, kept ones included.

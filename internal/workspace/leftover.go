@@ -21,7 +21,7 @@ type Leftover struct {
 	KeepUntil time.Time
 }
 
-// Leftovers lists what is there and not held, by run id.
+// Leftovers lists the workspaces that nothing holds, by run id.
 func (m *Manager) Leftovers(ctx context.Context) ([]Leftover, error) {
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
@@ -43,7 +43,7 @@ func (m *Manager) Leftovers(ctx context.Context) ([]Leftover, error) {
 	return found, nil
 }
 
-// Adopt gives every workspace whose execution never ended a time to go, so that
+// Adopt sets a time of removal for every workspace whose execution never ended, so that
 // a worker that starts again can continue such a run but does not keep it for ever.
 func (m *Manager) Adopt(ctx context.Context, until time.Time) ([]Leftover, error) {
 	if err := m.Close(); err != nil { // of a process that was killed

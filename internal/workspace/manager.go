@@ -25,8 +25,8 @@ type Limits struct {
 	TurnBytes int64
 	// SnapshotBytes is the size of all files of a snapshot, before compression.
 	SnapshotBytes int64
-	// WholeBytes is how large a layer may be that is in snapshots, too: of a workspace on
-	// top of a larger one a snapshot has the difference alone.
+	// WholeBytes is how large a layer may be to be part of snapshots: a snapshot of a workspace on
+	// top of a larger one has the difference alone.
 	WholeBytes int64
 	// Entries is the number of files, folders and links of a snapshot or in the artifacts folder.
 	Entries int
@@ -64,7 +64,7 @@ type Manager struct {
 	moving sync.Mutex // while a workspace becomes another run's
 	mu     sync.Mutex
 	// held are the runs whose workspace is open, or being removed; the channel is
-	// closed when it is not any more.
+	// closed when that ends.
 	held map[string]chan struct{}
 }
 
@@ -87,17 +87,17 @@ func NewManager(dataDir string, limits Limits) (*Manager, error) {
 // OpenRequest says whose workspace is wanted.
 type OpenRequest struct {
 	RunID string
-	// Number is the number of the execution: a kept workspace is only right when
+	// Number is the number of the execution: a kept workspace is only valid when
 	// the execution just before this one left it.
 	Number int
 	// Keep says that an earlier execution's folder may be used again. Otherwise
-	// what is there is removed.
+	// that folder is removed.
 	Keep bool
 	// From is another run whose folder becomes this run's, when the execution FromNumber
 	// left it and this run has none of its own; empty is none.
 	From       string
 	FromNumber int
-	// Preparing says that a folder that is not kept has to be made ready first: until
+	// Preparing says that a folder that is not kept must be made ready first: until
 	// Prepared is called no later execution takes it over.
 	Preparing bool
 	// Layer finds a layer that a kept folder is on top of; nil finds none.
@@ -106,7 +106,7 @@ type OpenRequest struct {
 
 // Open gives the run's workspace: the kept one or an empty one. It is held until
 // Release; a second Open of the same run waits for that, because an execution
-// that was cancelled may still be ending when the run goes on.
+// that was cancelled may still be ending when the run continues.
 func (m *Manager) Open(ctx context.Context, req OpenRequest) (*Workspace, error) {
 	if !runID.MatchString(req.RunID) {
 		return nil, fmt.Errorf("open workspace: run id %q cannot name a folder", req.RunID)
@@ -180,7 +180,7 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 }
 
 // adopt makes the folder that another run left this run's own, and says whether there was
-// one. Moving it is one step: what continues that run later has its snapshot.
+// one. Moving it is one step: a later continuation of that run has its snapshot.
 func (m *Manager) adopt(ctx context.Context, req OpenRequest, home string) (bool, error) {
 	if !runID.MatchString(req.From) || req.From == req.RunID {
 		return false, fmt.Errorf("run id %q cannot name a folder", req.From)

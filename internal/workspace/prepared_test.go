@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A folder that was never made ready is in nobody's way: whoever comes next, even
+// A folder that was never made ready is in nobody's way: the next execution, even
 // after this worker died, starts with an empty one.
 func TestX4OnlyPreparedWorkspacesAreKept(t *testing.T) {
 	t.Parallel()
@@ -49,7 +49,7 @@ func TestX4OnlyPreparedWorkspacesAreKept(t *testing.T) {
 			if err := second.Release(t.Context(), time.Now().Add(time.Hour)); err != nil {
 				t.Fatal(err)
 			}
-			// A kept one stays ready; one that was made anew is not.
+			// A kept one stays ready; one that was made again is not.
 			third := open(t, m, OpenRequest{RunID: "run-1", Number: 3, Keep: true, Preparing: test.preparing})
 			if third.Kept() != test.kept {
 				t.Errorf("then kept %v, want %v", third.Kept(), test.kept)

@@ -27,7 +27,7 @@ func (w *Workspace) FreshDir(ctx context.Context) (string, error) {
 const freshDir = PrivateDir + "/fresh"
 
 // TakeHistory gives the repository in a folder the history of the clone in FreshDir: what
-// a host has taken back is gone, and nothing of the old history is read or believed. Its
+// a host has taken back is gone, and nothing of the old history is read or trusted. Its
 // settings, its index and its files stay as they are. Nothing may run in the workspace.
 func (w *Workspace) TakeHistory(ctx context.Context, folder string) error {
 	return w.take(ctx, folder, history)
@@ -48,7 +48,7 @@ func (w *Workspace) TakeNewer(ctx context.Context, folder string) error {
 
 // Whole says that the repository in a folder can have all objects that its branches lead to.
 func (w *Workspace) Whole(folder string) bool {
-	const most = 100 // more files of packs make git slow: then all of it comes anew
+	const most = 100 // more pack files make git slow: then the whole repository comes again
 	packs := path.Join(folder, ".git/objects/pack")
 	if info, err := w.root.Lstat(packs); err != nil || !info.IsDir() {
 		return false
@@ -87,7 +87,7 @@ func (w *Workspace) take(ctx context.Context, folder string, parts []string) err
 	return nil
 }
 
-// Plain says that the repository in a folder has the one branch that a clone has, at the
+// Plain says that the repository in a folder has only the branch that a clone has, at the
 // commit, checked out: nobody has made others, or stashed anything.
 func (w *Workspace) Plain(folder, commit string) bool {
 	dir := path.Join(folder, ".git")
@@ -117,7 +117,7 @@ func (w *Workspace) Plain(folder, commit string) bool {
 		return false
 	}
 	if names, err := readNames(w.root, path.Join(dir, "refs/remotes")); err != nil && !errors.Is(err, fs.ErrNotExist) || len(names) > 1 {
-		return false // somebody else's, too
+		return false // someone else's as well
 	}
 	// A branch may be in folders; then each of them has one name.
 	for i, part := range strings.Split(branch, "/") {

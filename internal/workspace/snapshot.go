@@ -47,7 +47,7 @@ type Measured struct {
 // ownEntries is how many entries our own folder may have besides those of a snapshot.
 const ownEntries = 1000
 
-// left counts what was not looked at, and says so of the first.
+// left counts what was not read, and reports the first.
 func (m *Measured) left(name string, why error) {
 	const most = 5
 	m.cut = m.cut || errors.Is(why, tree.ErrMany)
@@ -56,7 +56,7 @@ func (m *Measured) left(name string, why error) {
 	}
 }
 
-// Measure looks at what a snapshot would hold before any of it is read. The error
+// Measure finds out what a snapshot would hold before any of it is read. The error
 // wraps ErrTooLarge when there is more than a snapshot may have.
 func (w *Workspace) Measure(ctx context.Context) (Measured, error) {
 	difference, err := w.newDifference(ctx)
@@ -203,7 +203,7 @@ func packFile(archive *tar.Writer, header *tar.Header, e *tree.Entry) error {
 }
 
 // Restore unpacks a snapshot into the empty workspace. On an error the workspace
-// is emptied again. The archive may come from anywhere: nothing of it can land
+// is emptied again. The archive may come from anywhere: nothing in it can land
 // outside, be larger than a snapshot may be, or be anything but a folder, a file
 // or a symbolic link.
 func (w *Workspace) Restore(ctx context.Context, from io.Reader) error {

@@ -218,7 +218,7 @@ func TestR6SnapshotOfClosedFiles(t *testing.T) {
 	}
 }
 
-// The print tells whether another snapshot is worth its while.
+// The print shows whether another snapshot is worthwhile.
 func TestR6PrintChangesWithTheFiles(t *testing.T) {
 	t.Parallel()
 	w := workspace(t, Limits{})

@@ -24,7 +24,7 @@ type state struct {
 	Artifacts map[string]stamp `json:"artifacts,omitempty"`
 }
 
-// stamp tells whether a file is still the one that was taken.
+// stamp shows whether a file has changed since it was taken.
 type stamp struct {
 	Size  int64  `json:"size"`
 	Nanos int64  `json:"nanos"` // time of the last change

@@ -18,8 +18,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
-// The names inside a workspace that are ours, relative to it. Of them a snapshot has
-// the conversations only.
+// The names inside a workspace that are ours, relative to it. Of these, a snapshot
+// has only the conversations.
 const (
 	// PrivateDir holds what the platform and the agent hand each other.
 	PrivateDir = lineshaft.PrivateFolder
@@ -49,15 +49,15 @@ type Workspace struct {
 // Dir is the folder on the host that the agent works in.
 func (w *Workspace) Dir() string { return filepath.Join(w.home, "work") }
 
-// Kept says that the folder is the one the execution before this one left, or the run
-// that this one goes on with.
+// Kept says that the folder was left by the execution before this one, or by the run
+// that this one continues.
 func (w *Workspace) Kept() bool { return w.kept }
 
-// Adopted says that the folder is the one that another run left.
+// Adopted says that the folder was left by another run.
 func (w *Workspace) Adopted() bool { return w.adopted }
 
-// Prepare makes the folders that are ours. An agent may have put something else
-// in their place; that goes.
+// Prepare makes the folders that are ours. Anything that an agent has put in their
+// place is removed.
 func (w *Workspace) Prepare() error {
 	for _, name := range []string{PrivateDir, ArtifactsDir} {
 		if err := w.ownDir(name); err != nil {
@@ -96,9 +96,9 @@ func (w *Workspace) ownDir(name string) error {
 	return errors.Join(w.give(f), f.Close())
 }
 
-// give makes the owner of the workspace that of what was made in it. It is told by
-// what is open, so that no link leads it elsewhere. Only root can do so, and only
-// root has to: otherwise there is one user.
+// give hands what was made in the workspace to the workspace's owner. It takes an open
+// file, which no link can lead elsewhere. Only root can do so, and only
+// root must: otherwise there is one user.
 func (w *Workspace) give(f *os.File) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -113,8 +113,8 @@ func (w *Workspace) give(f *os.File) error {
 	return nil
 }
 
-// Place puts a file of the given name at the top of the workspace, over whatever
-// is there, never through a link. More than limit bytes is an error and leaves
+// Place puts a file of the given name at the top of the workspace, over any file
+// of that name, never through a link. More than limit bytes is an error and leaves
 // nothing behind.
 func (w *Workspace) Place(ctx context.Context, name string, content io.Reader, limit int64) error {
 	if name == PrivateDir || name == "." || !filepath.IsLocal(name) || path.Base(name) != name {
@@ -126,7 +126,7 @@ func (w *Workspace) Place(ctx context.Context, name string, content io.Reader, l
 	return nil
 }
 
-// WritePrivate puts a file into PrivateDir, over whatever is there, and returns
+// WritePrivate puts a file into PrivateDir, over any file of that name, and returns
 // its path on the host.
 func (w *Workspace) WritePrivate(ctx context.Context, name string, content io.Reader) (string, error) {
 	if err := w.ownDir(PrivateDir); err != nil {
@@ -139,8 +139,8 @@ func (w *Workspace) WritePrivate(ctx context.Context, name string, content io.Re
 	return filepath.Join(w.Dir(), full), nil
 }
 
-// ReadPrivate gives what WritePrivate wrote, or what the agent made of it; a file
-// that is not there is fs.ErrNotExist.
+// ReadPrivate returns what WritePrivate wrote, or what the agent made of it; a missing
+// file is fs.ErrNotExist.
 func (w *Workspace) ReadPrivate(name string) (string, error) {
 	// A pipe that the agent put in its place must not block.
 	f, err := w.root.OpenFile(path.Join(PrivateDir, path.Base(name)), os.O_RDONLY|syscall.O_NONBLOCK, 0)
@@ -159,7 +159,7 @@ func (w *Workspace) ReadPrivate(name string) (string, error) {
 }
 
 // PlaceNew puts a file at a path below the workspace, with the folders on the way,
-// unless something is there already.
+// unless something exists there already.
 func (w *Workspace) PlaceNew(ctx context.Context, name string, content io.Reader, limit int64) error {
 	if !filepath.IsLocal(name) {
 		return fmt.Errorf("place %q: not inside the workspace", name)
@@ -180,7 +180,7 @@ func (w *Workspace) PlaceNew(ctx context.Context, name string, content io.Reader
 // name is replaced, not followed.
 func (w *Workspace) put(ctx context.Context, name string, content io.Reader, limit int64) (err error) {
 	// A name of its own in the private folder: names beside the file may be too long,
-	// or belong to somebody.
+	// or belong to someone.
 	if err := w.ownDir(PrivateDir); err != nil {
 		return err
 	}
@@ -280,7 +280,7 @@ func (w *Workspace) writeState() error { return saveState(w.home, w.state) }
 var errStop = errors.New("stop")
 
 // walk visits everything below dir, links and special files included. The folder
-// itself may be closed to its owner too.
+// itself may also be closed to its owner.
 func (w *Workspace) walk(ctx context.Context, dir string, walker tree.Walker) error {
 	top, err := openDir(w.root, dir)
 	if errors.Is(err, fs.ErrPermission) {

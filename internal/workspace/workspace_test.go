@@ -197,7 +197,7 @@ func TestX4SweepRemovesAfterIdleTime(t *testing.T) {
 	}
 }
 
-// A worker that was killed finds what it left, can go on with it, and does not
+// A worker that was killed finds what it left, can continue with it, and does not
 // keep it for ever.
 func TestX3LeftoversAfterRestart(t *testing.T) {
 	t.Parallel()

@@ -45,8 +45,8 @@ type checker struct {
 	findings []Finding
 }
 
-// Check holds the state against the history. After the faults every run must have ended, and
-// the queue must never have stood still for longer than the bound.
+// Check compares the state with the history. After the faults every run must have ended, and
+// the queue must never have stopped for longer than the bound.
 func Check(entries []history.Entry, state *State, bound time.Duration) []Finding {
 	c := &checker{
 		entries: entries, state: state, bound: bound, places: placesOf(entries),
@@ -96,7 +96,7 @@ func (c *checker) acknowledged(op string) func(yield func(e history.Entry) bool)
 	}
 }
 
-// checkRuns: each acknowledged run is there under its id, and each key has one run.
+// checkRuns: each acknowledged run exists under its id, and each key has one run.
 func (c *checker) checkRuns() {
 	byKey := map[string][]string{}
 	for _, run := range c.state.Runs {

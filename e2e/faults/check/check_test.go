@@ -297,7 +297,7 @@ func (w *world) check(t *testing.T) []Finding {
 	return Check(entries, w.state, testBound)
 }
 
-// D-2: what nobody was promised is no finding.
+// D-2: what nobody was promised is not a finding.
 func TestD2CheckerAllowsWhatIsNotPromised(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(w *world){

@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft/e2e/faults/history"
 )
 
-// checkRevisions: each acknowledged definition is a revision, and none is there twice.
+// checkRevisions: each acknowledged definition is a revision, and none exists twice.
 func (c *checker) checkRevisions() {
 	there := map[string][]int64{}
 	for _, r := range c.state.Revisions {
@@ -22,7 +22,7 @@ func (c *checker) checkRevisions() {
 	}
 }
 
-// checkCallbacks: every end of a run was told, or is still tried in the promised way, and not
+// checkCallbacks: every end of a run was reported, or is still tried in the promised way, and not
 // more often than the log of attempts and the faults can explain.
 func (c *checker) checkCallbacks() {
 	receipts := map[string][]history.Entry{}

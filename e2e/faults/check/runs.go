@@ -32,7 +32,7 @@ func dataOf(event client.Event) (data eventData) {
 func (r *Run) said() (s said) {
 	var output strings.Builder
 	for _, event := range r.Events {
-		switch data := dataOf(event); event.Type { //nolint:exhaustive // the others tell nothing about promises
+		switch data := dataOf(event); event.Type { //nolint:exhaustive // the others say nothing about promises
 		case "state":
 			s.states = append(s.states, data.To)
 		case "message":
@@ -86,7 +86,7 @@ func (c *checker) checkFollowups() {
 	}
 }
 
-// checkCancels: an acknowledged cancel is in the log, and is the end unless somebody followed up.
+// checkCancels: an acknowledged cancel is in the log, and is the end unless a follow-up came.
 func (c *checker) checkCancels() {
 	follow := c.lastFollowups()
 	for e := range c.acknowledged(history.Cancel) {
@@ -111,7 +111,7 @@ func (c *checker) checkCancels() {
 }
 
 // lastFollowups is when each run was last followed up. A follow-up without an answer may come
-// into effect at any time: a server that stood still goes on with it.
+// into effect at any time: a server that was stopped continues with it.
 func (c *checker) lastFollowups() map[string]time.Time {
 	last := map[string]time.Time{}
 	for key, tries := range c.intents {
@@ -131,7 +131,7 @@ func (c *checker) lastFollowups() map[string]time.Time {
 	return last
 }
 
-// checkLogs: numbers without holes, no execution that is heard after a newer one, no output
+// checkLogs: numbers without holes, no event of an execution after one of a newer one, no output
 // of a run that is over, and the log ends in the state that the run has.
 func (c *checker) checkLogs() {
 	for i := range c.state.Runs {
@@ -173,7 +173,7 @@ func (c *checker) checkAgents() {
 	}
 }
 
-// checkReads: what was acknowledged is seen by whoever asks afterwards, on any node.
+// checkReads: anyone who asks afterwards sees what was acknowledged, on any node.
 func (c *checker) checkReads() {
 	follow := c.lastFollowups()
 	started, cancelled := map[string]time.Time{}, map[string]time.Time{}

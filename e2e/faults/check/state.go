@@ -12,8 +12,8 @@ import (
 
 // State is what the server says at the end, over its API.
 type State struct {
-	// Standstill is the longest time, by the clock of the reader, in which no run ended though
-	// some had not: a queue that has grown may take its time, but it moves.
+	// Standstill is the longest time, by the reader's clock, in which no run ended though
+	// some had not: a queue that has grown may be slow, but it moves.
 	Standstill time.Duration `json:"standstill"`
 	// Looked is when the callbacks were read; what the receiver got later is not among them.
 	Looked     time.Time                     `json:"looked"`
@@ -31,8 +31,8 @@ type Run struct {
 }
 
 // Read reads the state of a server, after it has waited until every run has ended and no
-// callback waits any more. It waits as long as something ends within the bound; what has not
-// ended then is for Check to say.
+// callback waits any more. It waits as long as something ends within the bound; Check reports
+// what has not ended by then.
 func Read(ctx context.Context, c *client.Client, entries []history.Entry, bound time.Duration) (*State, error) {
 	places := placesOf(entries)
 	s := &State{}

@@ -19,7 +19,7 @@ import (
 // Jump makes the date of one process wrong by a number of seconds, from now on.
 // The kernel has no date per process, but each process has its own copy of the code
 // that reads it (the vDSO): that is replaced by a system call and an addition. Only
-// the date jumps, as it does when somebody sets it; the monotonic clock goes on.
+// the date jumps, as it does when someone sets it; the monotonic clock continues.
 // It works on amd64.
 func Jump(ctx context.Context, pid, seconds int) error {
 	code := []byte{

@@ -1,5 +1,5 @@
 // Package history is the file that a fault run leaves: one JSON line for each call with its
-// answer, each callback that arrived, each sign of an agent and each fault. Whoever writes it
+// answer, each callback that arrived, each sign of an agent and each fault. Its writer
 // decides nothing; package check reads it.
 package history
 

@@ -200,7 +200,7 @@ func (sh Commands) tryContext(ctx context.Context, saved *shell.SavedContext, sk
 	return fmt.Sprintf(": %s, role %s", shell.OneLine(cmp.Or(me.Principal.DisplayName, me.Principal.UID)), shell.OneLine(me.Role)), nil
 }
 
-// tryHint leaves out what speaks of a context that is there already.
+// tryHint leaves out what is about a context that exists already.
 func tryHint(e *shell.HintError) string {
 	if strings.Contains(e.Hint, "context") {
 		return "Check the address and the key; an admin makes a key with `lineshaft apikey create NAME`."
@@ -215,7 +215,7 @@ type aboutContext struct {
 	// Key says where the key is.
 	Key     string `json:"key"`
 	Current bool   `json:"current"`
-	// From says what chose the server; only `context show` tells.
+	// From says what chose the server; only `context show` has it.
 	From string `json:"from,omitempty"`
 }
 
@@ -313,7 +313,7 @@ func (sh Commands) contextShowCommand() *cobra.Command {
 	}
 }
 
-// chosen tells about a named context, or about the server that commands would use.
+// chosen describes a named context, or the server that commands would use.
 func (sh Commands) chosen(args []string) (*aboutContext, error) {
 	if len(args) == 1 {
 		file, err := sh.Contexts()

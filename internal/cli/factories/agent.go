@@ -198,7 +198,7 @@ func (f *agentFlags) check(sh Commands) error {
 	return err
 }
 
-// lists are the secrets and skills of the flags; an empty one stands for none.
+// lists are the secrets and skills of the flags; an empty one means none.
 func (f *agentFlags) lists() ([]client.SecretRef, []string) {
 	return append([]client.SecretRef{}, shell.SecretRefs(f.secrets)...), append([]string{}, shell.WithoutEmpty(f.skills)...)
 }

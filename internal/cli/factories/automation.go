@@ -291,8 +291,8 @@ func (f *automationFlags) check() error {
 	return shell.OneOf("concurrency-policy", f.concurrency.Policy, concurrencyPolicies())
 }
 
-// request makes the body of the call from the flags, but for the webhooks, which the
-// server has to be asked about.
+// request makes the body of the call from the flags, but for the webhooks, which only
+// the server knows.
 func (f *automationFlags) request(sh Commands) (client.AutomationRequest, error) {
 	req := f.req
 	switch {

@@ -79,7 +79,7 @@ func (f *automationFlags) change(cmd *cobra.Command, sh Commands) (client.Automa
 }
 
 // complete adds what the server replaces as a whole: the triggers, the configuration
-// and the rule of concurrency, of which the flags change a part.
+// and the rule of concurrency, which the flags change in part.
 func (f *automationFlags) complete(cmd *cobra.Command, c *client.Client, at [2]string, payload json.RawMessage, change *client.AutomationUpdate) error {
 	if !shell.AnyChanged(cmd, "webhook", "filter", "concurrency-key", "concurrency-policy", "secret") {
 		return nil

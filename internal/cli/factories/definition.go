@@ -119,7 +119,7 @@ func wireProblems(problems []lineshaft.FileProblem) []client.FileProblem {
 	return list
 }
 
-// showNotices prints what is no mistake but should be known.
+// showNotices prints what is not a mistake but should be known.
 func (sh Commands) showNotices(notices []client.FileProblem) {
 	for _, n := range notices {
 		fmt.Fprintf(sh.Err, "-- %s\n", shell.OneLine(n.String()))
@@ -147,8 +147,8 @@ func readFolder(dir string) (definition.Files, error) {
 	return files, nil
 }
 
-// writeFolder writes files below a folder. Unless it may overwrite, the folder has to
-// be empty; more says what else one can do.
+// writeFolder writes files below a folder. Unless it may overwrite, the folder must
+// be empty; more says what else you can do.
 func writeFolder(dir string, files definition.Files, overwrite bool, more string) error {
 	if there, err := os.ReadDir(dir); err == nil && len(there) > 0 && !overwrite {
 		hint := "Give another folder, or one that is not there yet" + more + "."
@@ -157,7 +157,7 @@ func writeFolder(dir string, files definition.Files, overwrite bool, more string
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return shell.Failure(err, fmt.Sprintf("cannot make the folder: %v", err), "Check the path and that you may write there.")
 	}
-	// A path of the server must not lead out of the folder, by whatever is there.
+	// A path of the server must not lead out of the folder, through any link in it.
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return fmt.Errorf("open folder: %w", err)
@@ -175,7 +175,7 @@ func writeFolder(dir string, files definition.Files, overwrite bool, more string
 	return nil
 }
 
-// folderOf reads a folder and finds its factory on the server: the one that is named,
+// folderOf reads a folder and finds its factory on the server: the named one,
 // else the one with the folder's alias or name. uid is empty when there is none.
 func (sh Commands) folderOf(ctx context.Context, dir, ref string) (c *client.Client, uid string, d *definition.Definition, files definition.Files, err error) {
 	if files, err = readFolder(dir); err != nil {
@@ -199,8 +199,8 @@ func (sh Commands) factoryOf(ctx context.Context, d *definition.Definition, ref 
 		uid, err = sh.FactoryUID(ctx, c, ref)
 		return c, uid, err
 	}
-	// Aliases are compared with aliases and names with names: what has the one as the other
-	// is another factory, and applying the folder would undo it.
+	// Aliases are compared with aliases and names with names: a factory that has the one as the
+	// other is another factory, and applying the folder would undo it.
 	uid, err = factoryWith(ctx, c, d.Factory.Alias, func(f client.Factory) string { return f.Alias })
 	if uid == "" && err == nil {
 		uid, err = factoryWith(ctx, c, d.Factory.Name, func(f client.Factory) string { return f.Name })
@@ -291,7 +291,7 @@ func (sh Commands) factorySyncCommand() *cobra.Command {
 	}
 }
 
-// sync shows what became of a factory's repository, and fails if it is not in force.
+// sync shows the state of a factory's repository, and fails if it is not in force.
 func (sh Commands) sync(ctx context.Context, c *client.Client, uid string) error {
 	f, err := c.Factories.Sync(ctx, uid)
 	if err != nil {
@@ -349,8 +349,8 @@ func (sh Commands) repositoryPairs(r *client.FactoryRepository) [][2]string {
 	return list
 }
 
-// confirmApply shows what a folder takes away from a factory and asks. What was shown is
-// what is done: a change in between is refused by the revision.
+// confirmApply shows what a folder takes away from a factory and asks. The apply does
+// what was shown: a change in between is refused by the revision.
 func (sh Commands) confirmApply(ctx context.Context, c *client.Client, uid string, req *client.DefinitionRequest) error {
 	plan, err := c.Definitions.Plan(ctx, uid, req.Files)
 	if err != nil {
@@ -376,8 +376,8 @@ func (sh Commands) confirmApply(ctx context.Context, c *client.Client, uid strin
 	return nil
 }
 
-// confirmRollback shows all that an earlier revision changes: nobody has its files before
-// them, as those who apply a folder have. What changes nothing is not asked for.
+// confirmRollback shows all that an earlier revision changes: unlike those who apply a folder,
+// nobody has its files at hand. A roll-back that changes nothing is not asked about.
 func (sh Commands) confirmRollback(ctx context.Context, c *client.Client, uid string, number int64) error {
 	earlier, err := c.Definitions.Revision(ctx, uid, number)
 	if err != nil {

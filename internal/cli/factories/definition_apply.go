@@ -151,8 +151,8 @@ func (sh Commands) factoryApplyCommand() *cobra.Command {
 	return cmd
 }
 
-// planNew holds the folder of a factory that is not there yet against the server. One of the
-// version before cannot do that; its first apply does.
+// planNew compares the folder of a factory that does not exist yet with the server. A server
+// of the previous version cannot do that; its first apply does.
 func planNew(ctx context.Context, c *client.Client, files map[string]string) (*client.DefinitionPlan, error) {
 	plan, err := c.Definitions.PlanFiles(ctx, files)
 	if client.IsNotFound(err) {

@@ -9,8 +9,8 @@ import (
 	"github.com/lineshaft/lineshaft/client"
 )
 
-// H-13: a server of the version before cannot plan a factory that is not there; the command
-// goes on, and its first apply finds the mistakes.
+// H-13: a server of the previous version cannot plan a factory that does not exist; the command
+// continues, and its first apply finds the mistakes.
 func TestH13PlanOfANewFactoryOnAnOlderServer(t *testing.T) {
 	t.Parallel()
 	status := http.StatusNotFound

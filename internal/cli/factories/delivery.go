@@ -69,7 +69,7 @@ func spanFlags(cmd *cobra.Command, since, until *string) {
 	cmd.Flags().StringVar(until, "until", "", "only deliveries received before `THEN`, such as 1h or 2026-02-01")
 }
 
-// logged finds a webhook; one that is not listed any more goes by its uid.
+// logged finds a webhook; one that is no longer listed is named by its uid.
 func (w *WebhookShell) logged(ctx context.Context, ref string) (*client.Client, *client.Webhook, error) {
 	c, hook, err := w.Find(ctx, ref)
 	if err == nil || len(ref) < 26 || strings.ContainsAny(ref, "/ ") || w.Explain(err).Code != shell.ExitNotFound {
@@ -110,7 +110,7 @@ func (w *WebhookShell) again(hook *client.Webhook) string {
 	return shell.ShellWord(shell.OneLine(hook.Name)) + " --factory " + shell.ShellWord(shell.OneLine(w.Factory))
 }
 
-// howToTry is what to do for a first delivery; nothing can be done for a webhook of
+// howToTry is what to do for a first delivery; it is empty for a webhook of
 // which only the log is left.
 func (w *WebhookShell) howToTry(hook *client.Webhook) string {
 	again := w.again(hook)
@@ -135,7 +135,7 @@ func deliveryState(status string) shell.Cell {
 	return shell.Styled(shell.OneLine(status), shell.StyleBad)
 }
 
-// outcomeLine tells in a few words what a delivery led to.
+// outcomeLine says in a few words what a delivery led to.
 func outcomeLine(d *client.Delivery) string {
 	var parts []string
 	for _, o := range d.Outcomes {
@@ -337,7 +337,7 @@ func (sh Commands) span(since, until string) (after, before time.Time, err error
 }
 
 // redeliverable are the ids of a part of the log that can be delivered again, oldest
-// first. The list is complete before the first of them is: new rows must not get in.
+// first. The list is complete before the first redelivery: new rows must not get in.
 func redeliverable(ctx context.Context, c *client.Client, hook *client.Webhook, q client.DeliveryQuery) ([]string, error) {
 	var ids []string
 	for d, err := range c.Webhooks.AllDeliveries(ctx, hook.FactoryUID, hook.UID, q) {
@@ -353,7 +353,7 @@ func redeliverable(ctx context.Context, c *client.Client, hook *client.Webhook, 
 	return ids, nil
 }
 
-// redelivered is what became of one delivery, for programs.
+// redelivered is the result for one delivery, for programs.
 type redelivered struct {
 	RedeliveryOf string `json:"redelivery_of"`
 	DryRun       bool   `json:"dry_run,omitempty"`
@@ -409,7 +409,7 @@ func (sh Commands) howFar(at, of int) {
 
 func (w *WebhookShell) tellRedelivered(done []redelivered, asked int) error {
 	if w.Format == shell.FormatNDJSON {
-		return nil // each was told when it was done
+		return nil // each was reported when it was done
 	}
 	if !w.ForPeople() {
 		return w.Document(map[string]any{"redeliveries": done})

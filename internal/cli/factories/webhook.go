@@ -147,7 +147,7 @@ func (w *WebhookShell) show(hook *client.Webhook) error {
 	})
 }
 
-// oldSecret is when the secret of before the last rotation ends; empty if it has.
+// oldSecret is when the secret from before the last rotation ends; empty if it has.
 func (w *WebhookShell) oldSecret(hook *client.Webhook) string {
 	if hook.OldSecretUntil == nil {
 		return ""
@@ -229,7 +229,7 @@ func (w *WebhookShell) updateCommand() *cobra.Command {
 	return cmd
 }
 
-// changedHMAC writes what was given over the settings that there are: the server
+// changedHMAC merges the given values into the existing settings: the server
 // replaces them as a whole.
 func changedHMAC(cmd *cobra.Command, is *client.WebhookHMAC, given client.WebhookHMAC) *client.WebhookHMAC {
 	var all client.WebhookHMAC

@@ -29,8 +29,8 @@ func SchemeNames() []string {
 	return names
 }
 
-// asksAddress says that the provider makes the secret, and takes an address only if
-// it gets an answer there: which a webhook without its secret cannot give.
+// asksAddress says that the provider makes the secret, and accepts an address only if
+// it gets an answer there, which a webhook without its secret cannot give.
 func asksAddress(scheme signature.Scheme) bool {
 	return scheme.SecretFrom == signature.Issued && scheme.Handshake != ""
 }

@@ -142,8 +142,8 @@ func (w *WebhookShell) deliver(ctx context.Context, d Delivery, secret string) e
 	return w.TellDelivery(answer, d.ID)
 }
 
-// outdated says whether a delivery that its own secret signed is refused for the time that
-// its body has. The server does not say why it refuses (W-6), but this is known here.
+// outdated says whether a delivery that is signed with its own secret is refused for the time in
+// its body. The server does not say why it refuses (W-6), but this is known here.
 func (d Delivery) outdated(r signature.Request, secret string) bool {
 	if d.Mode != "signature" || signature.BodyTime(d.Scheme) == "" {
 		return false
@@ -269,7 +269,7 @@ func Send(ctx context.Context, r signature.Request) (*deliveryAnswer, error) {
 	return &deliveryAnswer{resp.StatusCode, resp.Status, resp.Header.Get("Retry-After"), body}, nil
 }
 
-// TellDelivery prints what became of a delivery; a refused one fails.
+// TellDelivery prints the result of a delivery; a refused one fails.
 func (w *WebhookShell) TellDelivery(answer *deliveryAnswer, id string) error {
 	var body struct {
 		DeliveryID string `json:"delivery_id"`
@@ -311,7 +311,7 @@ func (w *WebhookShell) TellDelivery(answer *deliveryAnswer, id string) error {
 		"See docs/webhooks.md for what each status means.")
 }
 
-// maxDeliveryID is the longest id that the server takes for one.
+// maxDeliveryID is the longest id that the server accepts.
 const maxDeliveryID = 256
 
 func (d Delivery) checkID() error {
@@ -323,7 +323,7 @@ func (d Delivery) checkID() error {
 }
 
 // BodyIDs are the places in the body where the scheme looks for an id; none if it has
-// a header for it, which is looked at first.
+// a header for it, which comes first.
 func (d Delivery) BodyIDs() []string {
 	scheme, _ := signature.Find(d.Scheme)
 	var places []string
@@ -359,7 +359,7 @@ func textAt(body json.RawMessage, path string) string {
 		body = members[name]
 	}
 	var text string
-	_ = json.Unmarshal(body, &text) // what is no text is no id
+	_ = json.Unmarshal(body, &text) // what is not text is not an id
 	return text
 }
 

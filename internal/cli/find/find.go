@@ -1,6 +1,6 @@
 // Package find finds what people name on the command line by uid, alias or name: factories,
-// agents and environments. What was probably meant by a name that nothing has is a part of
-// its errors.
+// agents and environments. Its errors suggest what was probably meant by a name that
+// nothing has.
 package find
 
 import (
@@ -26,8 +26,8 @@ func (sh Finder) InFactory(ctx context.Context, ref string) (*client.Client, str
 	return c, uid, err
 }
 
-// FactoryUID finds a factory by uid, alias or name; without any it is the only one
-// there is.
+// FactoryUID finds a factory by uid, alias or name; without any, it is the only
+// existing one.
 func (sh Finder) FactoryUID(ctx context.Context, c *client.Client, ref string) (string, error) {
 	return sh.FindFactory(ctx, c, ref, "Say which: --factory UID, alias or name.")
 }
@@ -71,12 +71,12 @@ func SeveralFactories(found []client.Factory, ref string) error {
 		"Give the uid of the one you mean:\n"+factoryLines(found))
 }
 
-// nearFactory is didYouMean for factories, of which the server has only told those that
+// nearFactory is didYouMean for factories, of which the server has only listed those that
 // fit. A mistake may cost another request.
 func (sh Finder) nearFactory(ctx context.Context, c *client.Client, ref string) string {
 	page, err := c.Factories.List(ctx, client.FactoryQuery{Limit: 100})
 	if err != nil {
-		return "" // the mistake is told all the same
+		return "" // the mistake is reported all the same
 	}
 	var names []string
 	for _, f := range page.Factories {
@@ -88,7 +88,7 @@ func (sh Finder) nearFactory(ctx context.Context, c *client.Client, ref string) 
 	return shell.DidYouMean(ref, names)
 }
 
-// FactoryUIDs finds several factories, each of which has to be named.
+// FactoryUIDs finds several factories, each of which must be named.
 func (sh Finder) FactoryUIDs(ctx context.Context, c *client.Client, refs []string) ([]string, error) {
 	var uids []string
 	for _, ref := range refs {
@@ -162,7 +162,7 @@ func (sh Finder) AgentUID(ctx context.Context, c *client.Client, factory, ref st
 const environmentIDLength = 22
 
 // EnvironmentUID finds an environment by its uid or its name. What looks like a uid
-// is taken as one, without asking.
+// counts as one, without asking.
 func (sh Finder) EnvironmentUID(ctx context.Context, c *client.Client, ref string) (string, error) {
 	if len(ref) == environmentIDLength && !strings.ContainsFunc(ref, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')

@@ -37,7 +37,7 @@ func (sh Commands) Stay(ctx context.Context, c *client.Client, runID string, aft
 	case sh.OnTerminal():
 		run, err = sh.followLive(ctx, c, runID, after, !a.Follow)
 	case a.Follow:
-		if seen, err := c.Runs.Get(ctx, runID); err == nil { // else the stream tells what is wrong
+		if seen, err := c.Runs.Get(ctx, runID); err == nil { // else the stream says what is wrong
 			sh.tellHost(ctx, c, seen)
 		}
 		run, err = sh.follow(ctx, c, runID, after)
@@ -51,7 +51,7 @@ func (sh Commands) Stay(ctx context.Context, c *client.Client, runID string, aft
 		return sh.Left(ctx, runID, err)
 	}
 	switch {
-	case sh.OnTerminal(): // it told the end itself
+	case sh.OnTerminal(): // it has shown the end itself
 	case sh.ForPeople():
 		sh.verdict(run)
 	case !a.Follow:
@@ -120,8 +120,8 @@ func (sh Commands) eventPrinter(runID string, lastWord bool) func(*client.Event)
 	}
 }
 
-// progress tells a person at a terminal how a run that is waited for gets on. That
-// it waits for an answer is told to everyone: else it would be waited for in vain.
+// progress shows a person at a terminal the state of a run that is waited for. Everyone
+// learns that it waits for an answer: otherwise they would wait for nothing.
 func (sh Commands) progress(run *client.Run) {
 	if run.State.Terminal() || sh.ErrWidth == 0 && run.State != client.StateBlocked {
 		return
@@ -131,7 +131,7 @@ func (sh Commands) progress(run *client.Run) {
 }
 
 // tellHost says which worker a queued run waits for, and how to start one that is not
-// there: else it would be waited for in vain, and nobody told.
+// connected: otherwise you would wait for nothing, and not know it.
 func (sh Commands) tellHost(ctx context.Context, c *client.Client, run *client.Run) {
 	if run.State != client.StateQueued || run.AgentConfig == nil || !namedWorker(run.AgentConfig.WorkerHost) {
 		return
@@ -144,13 +144,13 @@ func (sh Commands) tellHost(ctx context.Context, c *client.Client, run *client.R
 	fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleWait, text))
 }
 
-// connected says whether a worker is there; one that cannot be asked about counts as such.
+// connected says whether a worker is connected; one that cannot be asked about counts as such.
 func (sh Commands) connected(ctx context.Context, c *client.Client, host string) bool {
 	list, err := c.Workers(ctx)
 	return err != nil || slices.ContainsFunc(list, func(w client.Worker) bool { return w.WorkerHost == host })
 }
 
-// startWorker says how to start a worker that is not there, and what that takes.
+// startWorker says how to start a worker that is not connected, and what that takes.
 func startWorker(host string) string {
 	return shell.OneLine(host) + ", which is not connected; start it with an API key of role worker: lineshaft worker --id " + shell.ShellWord(shell.OneLine(host))
 }

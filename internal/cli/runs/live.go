@@ -27,7 +27,7 @@ func (sh Commands) rows() int {
 	return 24
 }
 
-// motion is what moves on a terminal by itself: time, and what is done to the program.
+// motion is what moves on a terminal without a key: time, and what is done to the program.
 type motion struct {
 	ticks   <-chan time.Time
 	signals <-chan terminal.Signal
@@ -96,7 +96,7 @@ type queueNews struct {
 }
 
 // followLive shows a run on a terminal to its end and returns how it ended. With quiet,
-// only how it stands is shown, and what it asks.
+// only its state is shown, and what it asks.
 func (sh Commands) followLive(ctx context.Context, c *client.Client, runID string, after int64, quiet bool) (*client.Run, error) {
 	v := &liveView{
 		sh: sh, c: c, session: newSession(runID, sh.OutWidth, sh.Colours()), region: terminal.NewRegion(sh.Out, sh.Colours()), motion: sh.motion(), input: sh.typing(),
@@ -127,7 +127,7 @@ func (v *liveView) follow(ctx context.Context, after int64) (*client.Run, error)
 	}
 	var err error
 	if v.run, err = v.c.Runs.Get(ctx, v.session.runID); err != nil {
-		v.run = &client.Run{RunID: v.session.runID} // the stream tells whether that is in vain
+		v.run = &client.Run{RunID: v.session.runID} // the stream says whether that is in vain
 	}
 	v.session.header(v.run)
 	v.work.Go(func() { v.stream(ctx, after) })
@@ -245,7 +245,7 @@ func (v *liveView) signal(signal terminal.Signal) {
 }
 
 // lookAhead asks now and then how many runs wait before one that is queued, and whether
-// its worker is there.
+// its worker is connected.
 func (v *liveView) lookAhead(ctx context.Context) {
 	const every = 3 * time.Second
 	now := v.sh.Now()
@@ -257,7 +257,7 @@ func (v *liveView) lookAhead(ctx context.Context) {
 	v.work.Go(func() {
 		page, err := v.c.Runs.List(ctx, query)
 		if err != nil {
-			return // it is told by the next look, or not at all
+			return // the next look shows it, or none
 		}
 		absent := namedWorker(query.WorkerHost) && !v.sh.connected(ctx, v.c, query.WorkerHost)
 		post(ctx, v.ahead, queueNews{len(page.Runs), absent})
@@ -281,7 +281,7 @@ func (v *liveView) key(ctx context.Context, key terminal.Key) {
 	})
 }
 
-// answered takes what became of an answer; one that did not arrive can be sent again.
+// answered takes the result of an answer; one that did not arrive can be sent again.
 func (v *liveView) answered(err error) {
 	v.sending = false
 	if err == nil {
@@ -295,7 +295,7 @@ func (v *liveView) answered(err error) {
 	}
 }
 
-// spinner are the pictures of something that goes on.
+// spinner are the pictures of something that is under way.
 var spinner = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 
 const spinnerStep = 100 * time.Millisecond
@@ -304,7 +304,7 @@ func spin(now time.Time) string {
 	return spinner[int(now.UnixMilli()/spinnerStep.Milliseconds())%len(spinner)]
 }
 
-// live are the lines that change: tools that run, the plan, and how it stands. They are
+// live are the lines that change: tools that run, the plan, and the state. They are
 // fewer than the rows of the terminal, or they could not be drawn over.
 func (s *session) live(now time.Time, rows int) []terminal.Line {
 	room := max(rows-3, 1)
@@ -343,8 +343,8 @@ func (s *session) running(now time.Time, room int) []terminal.Line {
 	return lines
 }
 
-// planLines is the plan as a checklist. Of a long one, what is done and what is far
-// away is told as a number.
+// planLines is the plan as a checklist. A long one shows what is done and what is far
+// ahead as a number.
 func (s *session) planLines(room int) []terminal.Line {
 	if len(s.plan) == 0 || room < 2 {
 		return nil
@@ -396,7 +396,7 @@ func (s *session) status(now time.Time) terminal.Line {
 		parts = append(parts, used)
 	}
 	line := terminal.Text(terminal.Cyan, spin(now)).Add(terminal.Plain, " "+parts[0])
-	short, _, _ := strings.Cut(s.hint, ",") // how to leave is told also where there is little room
+	short, _, _ := strings.Cut(s.hint, ",") // how to leave is shown even where there is little room
 	for _, part := range parts[1:] {
 		if part != "" && line.Width()+terminal.Width(part)+3 < s.columns {
 			line = line.Add(terminal.Dim, " · "+part)
@@ -480,7 +480,7 @@ func thousands(n int64) string {
 	return text
 }
 
-// settle writes what lived for good: the log ends here. The remark says how calls stand
+// settle writes the live lines for good: the log ends here. The remark is about calls
 // that have no end.
 func (s *session) settle(remark string) {
 	s.endOutput()

@@ -11,7 +11,7 @@ import (
 )
 
 // renderer shows a run's log to a person: what the agent says, does and writes goes
-// to standard output (its standard error to ours); what it was told and remarks of
+// to standard output (its standard error to ours); messages to it and remarks of
 // the platform go to standard error.
 type renderer struct {
 	sh Commands
@@ -20,10 +20,10 @@ type renderer struct {
 	// runID is for hints.
 	runID string
 	// lastWord keeps the state that ends a run back until something follows it: what
-	// comes at the very end is told by verdict.
+	// comes at the very end is shown by verdict.
 	lastWord bool
 	held     *client.StateData
-	// written is what came of running tools, by call.
+	// written is the output of running tools, by call.
 	written map[string]string
 	// asked are the questions that people were seen to be asked, by call and title.
 	asked map[string]bool
@@ -113,7 +113,7 @@ func (r *renderer) message(d client.MessageData) {
 }
 
 // permission shows a question with the answers that can be given, or how it was
-// answered: by the policy when nobody had been asked.
+// answered: by the policy when nobody was asked.
 func (r *renderer) permission(d client.PermissionData) {
 	title := d.Title
 	title = cmp.Or(title, "may I continue?")
@@ -230,8 +230,8 @@ func (r *renderer) wrote(d client.OutputData) {
 	}
 }
 
-// toolResult shows how a tool ended if it was not good, and what it put out where no
-// output came before: most agents say what their commands wrote with the result alone.
+// toolResult shows how a tool ended if it failed, and its output if none
+// came before: most agents send the output of their commands with the result alone.
 func (r *renderer) toolResult(d client.ToolResultData) {
 	before, told := r.written[d.ID]
 	delete(r.written, d.ID)
@@ -279,8 +279,8 @@ func toolLine(d client.ToolCallData) string {
 	return d.Name
 }
 
-// inputText is a text, or a command that an agent gives as a list of words. What a
-// shell would be given as its script is shown alone.
+// inputText is a text, or a command that an agent gives as a list of words. Of a shell
+// call only the script is shown.
 func inputText(value any) string {
 	list, ok := value.([]any)
 	if !ok {

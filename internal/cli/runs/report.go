@@ -13,7 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
-// ReportCommand is for agents: they tell something about the run that they work on.
+// ReportCommand is for agents: they report something about the run that they work on.
 func (sh Commands) reportCommand() *cobra.Command {
 	return shell.Group(&cobra.Command{
 		Use:   "report",
@@ -48,7 +48,7 @@ func (sh Commands) reporting() (*client.Client, string, error) {
 	return c, runID, err
 }
 
-// report sends one report and says what became of it.
+// report sends one report and shows the result.
 func (sh Commands) report(ctx context.Context, r client.RunReport) error {
 	c, runID, err := sh.reporting()
 	if err != nil {

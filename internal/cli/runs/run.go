@@ -127,7 +127,7 @@ func (sh Commands) run(ctx context.Context, args []string, f runFlags) error {
 	return sh.Started(ctx, c, started, f.Attend)
 }
 
-// Started tells about a new run and stays with it if that was asked for.
+// Started shows a new run and stays with it if that was asked for.
 func (sh Commands) Started(ctx context.Context, c *client.Client, run *client.RunStarted, a Attend) error {
 	staying := a.Wait || a.Follow
 	switch {

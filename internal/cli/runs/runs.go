@@ -319,7 +319,7 @@ func (sh Commands) followup(ctx context.Context, runID string, req client.Follow
 		}
 	}
 	if sh.ForPeople() || a.Wait {
-		if run, err := c.Runs.Get(ctx, runID); err == nil && run.State == client.StateBlocked { // else sending tells what is wrong
+		if run, err := c.Runs.Get(ctx, runID); err == nil && run.State == client.StateBlocked { // else sending says what is wrong
 			a.answered = run
 		}
 	}
@@ -396,7 +396,7 @@ func (sh Commands) openCommand() *cobra.Command {
 }
 
 // pageOf is the page of a run. The address comes from the server and goes to a program,
-// so only an ordinary web address is taken.
+// so only an ordinary web address is accepted.
 func pageOf(run *client.Run) (*url.URL, error) {
 	link, err := url.Parse(run.SessionLink)
 	if run.SessionLink == "" || err != nil || link.Scheme != "http" && link.Scheme != "https" || strings.ContainsAny(run.SessionLink, " \t\r\n") {

@@ -20,7 +20,7 @@ type session struct {
 	runID   string
 	columns int
 	styles  bool
-	// quiet leaves out everything but questions: somebody waits and does not watch.
+	// quiet leaves out everything but questions: the user waits and does not watch.
 	quiet bool
 	// done are lines for good that were not taken yet.
 	done []terminal.Line
@@ -30,7 +30,7 @@ type session struct {
 	state client.StateData
 	// since is when the state began.
 	since time.Time
-	// held is a state that ends the run: the end tells it, unless something follows.
+	// held is a state that ends the run: the end shows it, unless something follows.
 	held  bool
 	calls []*toolCall
 	plan  []client.PlanStep
@@ -46,7 +46,7 @@ type session struct {
 	host  string
 	// absent says that the worker it waits for is not connected.
 	absent bool
-	// hint ends the line that says how it stands.
+	// hint ends the line that shows the state.
 	hint string
 }
 
@@ -214,7 +214,7 @@ func (s *session) tellState(d client.StateData) {
 		return // it lasts for the blink of an eye
 	}
 	if d.To == client.StateBlocked && s.question != nil {
-		return // the question is there already
+		return // the question is shown already
 	}
 	text := "· " + shell.OneLine(string(d.To))
 	if d.To == client.StateClaimed && d.Worker != "" {
@@ -383,7 +383,7 @@ func (s *session) toolCall(d client.ToolCallData, at time.Time) {
 	if len(s.calls) >= mostCalls {
 		s.calls = s.calls[1:]
 	}
-	// A script is told by its first line.
+	// A script is known by its first line.
 	lines := strings.Split(strings.TrimSpace(toolLine(d)), "\n")
 	call := &toolCall{id: d.ID, title: shell.OneLine(lines[0]), since: at}
 	if more := len(lines) - 1; more > 0 {
@@ -422,7 +422,7 @@ func (s *session) toolResult(d client.ToolResultData, at time.Time) {
 }
 
 // toolText takes what came with the result: most agents say what their commands wrote
-// only then. What a tool that is no command found is not for people, but its mistake is.
+// only then. What a tool other than a command found is not for people, but its mistake is.
 func (s *session) toolText(d client.ToolResultData, call *toolCall, failed bool) {
 	text, _ := d.Output["text"].(string)
 	reason, _ := d.Output["error"].(string)
@@ -442,7 +442,7 @@ func (s *session) toolText(d client.ToolResultData, call *toolCall, failed bool)
 }
 
 // toolHead is the line of a call: its sign, what it does, and remarks such as how long it
-// took, for which what it does is cut.
+// took. What it does is cut to make room for them.
 func (s *session) toolHead(sign terminal.Line, call *toolCall, remarks ...string) terminal.Line {
 	remarks = remove(append([]string{call.note}, remarks...), "")
 	behind := strings.Join(remarks, " · ")

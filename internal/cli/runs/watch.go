@@ -79,8 +79,8 @@ func (sh Commands) watch(ctx context.Context, f listFlags) error {
 }
 
 const (
-	// refreshAfter lets changes that come together be one look at the list, and
-	// refreshEvery finds what no change told.
+	// refreshAfter gathers changes that come together into one look at the list, and
+	// refreshEvery finds what no change reported.
 	refreshAfter = 300 * time.Millisecond
 	refreshEvery = 5 * time.Second
 	// longestOffline is the pause between two attempts to reach the server.
@@ -175,14 +175,14 @@ func (sh Commands) watchScreen(ctx context.Context, c *client.Client, query clie
 	w.measure()
 	w.screen.Open()
 	w.start(func() {
-		_ = input.Read(ctx.Done(), func(k terminal.Key) { w.post(func() { w.key(k) }) }) //nolint:contextcheck // keys act under w.ctx; a terminal that is gone hangs up, too
+		_ = input.Read(ctx.Done(), func(k terminal.Key) { w.post(func() { w.key(k) }) }) //nolint:contextcheck // keys act under w.ctx; a terminal that is gone also hangs up
 	})
 	w.start(w.follow)
 	return w.loop()
 }
 
-// start does something beside. What panics there ends the command after the terminal
-// was given back: nobody could read why otherwise.
+// start does something in the background. A panic there ends the command after the terminal
+// is restored: otherwise nobody could read why.
 func (w *watcher) start(do func()) {
 	w.work.Go(func() {
 		defer func() {
@@ -251,7 +251,7 @@ func (w *watcher) measure() {
 	}
 }
 
-// follow hears of changes until the command ends; the list is read again for each.
+// follow learns of changes until the command ends; the list is read again for each.
 func (w *watcher) follow() {
 	query := w.query
 	query.States = nil // a run that leaves the states that are shown must go
@@ -283,7 +283,7 @@ func (w *watcher) changed(e client.Event) {
 	w.due = earlier(w.due, w.sh.Now().Add(refreshAfter))
 	var data client.StateData
 	if e.Decode(&data) != nil {
-		return // the list will tell
+		return // the list will show it
 	}
 	for i := range w.runs {
 		if w.runs[i].RunID == e.RunID {
@@ -471,7 +471,7 @@ func (w *watcher) titleLine() terminal.Line {
 	return append(line.Add(terminal.Plain, strings.Repeat(" ", max(w.columns-line.Width()-live.Width(), 1))), live...)
 }
 
-// lastLine asks, tells, or lists the keys that fit.
+// lastLine asks, reports, or lists the keys that fit.
 func (w *watcher) lastLine() terminal.Line {
 	switch {
 	case w.asking != nil && w.asking.text == nil:

@@ -187,7 +187,7 @@ func (w *watcher) browse() {
 	})
 }
 
-// act does something to a run and says what became of it.
+// act does something to a run and shows the result.
 func (w *watcher) act(doing string, do func(context.Context) (string, error)) {
 	w.tell(terminal.Dim, doing)
 	w.start(func() {
@@ -245,7 +245,7 @@ func (w *watcher) open() {
 }
 
 // followRun brings the log of a run until the person leaves it. A run that has ended may
-// be continued, so it is looked at again.
+// be continued, so it is read again.
 func (w *watcher) followRun(ctx context.Context, d *detail) {
 	var last int64
 	for {

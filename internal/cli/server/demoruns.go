@@ -68,7 +68,7 @@ func demoWork() []demoEvent {
 	return list
 }
 
-// perform lets a run happen: most succeed, some fail, ask or go on.
+// perform lets a run happen: most succeed, some fail, ask or keep running.
 func (t *demoTeam) perform(ctx context.Context, job *demoJob) error {
 	if err := t.report(ctx, job, object{"started": true}); err != nil {
 		return err
@@ -109,7 +109,7 @@ func (t *demoTeam) ask(ctx context.Context, job *demoJob) error {
 	return t.end(ctx, job, object{"state": "BLOCKED", "ask": "demo-question"})
 }
 
-// answered says that somebody has answered a run, which then goes on and ends.
+// answered says that a person has answered a run, which then continues and ends.
 func (t *demoTeam) answered(ctx context.Context, job *demoJob) bool {
 	var said struct {
 		Next *struct {

@@ -21,10 +21,10 @@ type object = map[string]any
 // demoHost is the worker that plays the agents of the demo.
 const demoHost = "demo"
 
-// demoTeam fills a server with what a small team would have, over its API as anybody would.
+// demoTeam fills a server with what a small team would have, over its API as anyone would.
 type demoTeam struct {
 	at, key string
-	// held are the executions that go on, live those that say something now and then, and
+	// held are the executions that keep running, live those that say something now and then, and
 	// asked those that wait for an answer.
 	held, live, asked []*demoJob
 
@@ -292,7 +292,7 @@ func (t *demoTeam) goOn(ctx context.Context) {
 		_ = t.worker(ctx, "heartbeat", object{"held": held}, nil) // the next one may get through
 		t.asked = slices.DeleteFunc(t.asked, func(job *demoJob) bool { return t.answered(ctx, job) })
 		for _, job := range t.live {
-			_ = t.tell(ctx, job, demoStep(step)...) // a run that somebody cancelled takes no more
+			_ = t.tell(ctx, job, demoStep(step)...) // a run that was cancelled takes no more
 		}
 	}
 }

@@ -29,9 +29,9 @@ type Programs struct {
 	Serve func(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error
 	// Demo is Serve with a word on every page that what it shows is made up.
 	Demo func(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error
-	// Work runs a self-hosted worker until ctx ends. It tells out how it stands.
+	// Work runs a self-hosted worker until ctx ends. It writes its state to out.
 	Work func(ctx context.Context, cfg config.Config, as app.RemoteWorker, out io.Writer, logger *slog.Logger) error
-	// Migrate brings the database to this version's schema and tells out what it did.
+	// Migrate brings the database to this version's schema and writes to out what it did.
 	Migrate func(ctx context.Context, cfg config.Config, out io.Writer) error
 	// Backup writes the database to a file, Restore fills a new one from it, and
 	// MoveDatabase copies one into another.
@@ -158,7 +158,7 @@ func (s *settings) bind(flags *pflag.FlagSet, names []string) {
 }
 
 // collected is a flag whose values are kept as text: config reads and checks them
-// together with those of the other sources, to tell all problems at once.
+// together with those of the other sources, to report all problems at once.
 type collected struct {
 	in    map[string][]string
 	field config.Field
@@ -200,7 +200,7 @@ func (s *settings) load() (config.Config, error) {
 }
 
 // executeCommand is what runs in the pods of isolation kubernetes: first with --install
-// in a container of our image, then in the one that the agent runs in.
+// in a container of our image, then in the agent's container.
 func (sh Commands) executeCommand() *cobra.Command {
 	var install bool
 	var root string
@@ -247,7 +247,7 @@ func (sh Commands) openapiCommand() *cobra.Command {
 	}
 }
 
-// takenCommand only says that a word is taken; Main has dispatched the real one long before.
+// takenCommand only says that a word is in use; Main has dispatched the real one long before.
 func takenCommand(word, short string) *cobra.Command {
 	return &cobra.Command{
 		Use: word, Hidden: true, Short: short, Example: shell.Example("lineshaft "+word, "only says that workers start it"),

@@ -94,7 +94,7 @@ func (sh Commands) runWorker(cmd *cobra.Command, settings *settings, as app.Remo
 }
 
 // workerServer is the server and the key for it. The admin key of a server's data
-// directory is not taken: a worker needs far less.
+// directory is not used: a worker needs far less.
 func (sh Commands) workerServer(id string) (server, key string, err error) {
 	if sh.ContextName != "" {
 		return "", "", shell.Usage("--context is for people; a worker has a key of its own",

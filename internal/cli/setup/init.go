@@ -19,10 +19,10 @@ import (
 	"github.com/lineshaft/lineshaft/internal/cli/shell"
 )
 
-// Commands is the one that makes a first factory.
+// Commands has the command that makes a first factory.
 type Commands struct{ factories.Commands }
 
-// firstPrompt works on every server: one without a model and without an agent program
+// firstPrompt works on every server: a server without a model and without an agent program
 // runs its block.
 const firstPrompt = "A webhook has been called. Say hello, and show what is in event-payload.json.\n\n" +
 	"```sh\necho \"Hello from Lineshaft. The webhook was sent:\"\ncat event-payload.json\n```\n"
@@ -85,7 +85,7 @@ func (sh Commands) Command() *cobra.Command {
 	return cmd
 }
 
-// walk goes from step to step; what fails says how to go on.
+// walk goes from step to step; what fails says how to continue.
 func (f *firstRun) walk(ctx context.Context) error {
 	err := f.ready(ctx)
 	for _, step := range []func(context.Context) error{f.makeFactory, f.makeWebhook, f.makeAutomation, f.tryIt} {
@@ -169,7 +169,7 @@ func (f *firstRun) sayf(format string, args ...any) {
 	fmt.Fprintln(f.Err, "-- "+shell.Clean(fmt.Sprintf(format, args...)))
 }
 
-// missing says that the error is about a thing that is not there.
+// missing says that the error is about a thing that does not exist.
 func missing(err error) bool {
 	e, ok := errors.AsType[*shell.HintError](err)
 	return ok && e.Code == shell.ExitNotFound
@@ -254,7 +254,7 @@ func (f *firstRun) makeAutomation(ctx context.Context) error {
 	return nil
 }
 
-// initResult is what programs are told.
+// initResult is the output for programs.
 type initResult struct {
 	FactoryUID string          `json:"factory_uid"`
 	Webhook    *client.Webhook `json:"webhook"`
@@ -268,12 +268,12 @@ type initResult struct {
 type question struct {
 	text   string
 	answer *string
-	// shown stands for a long proposal.
+	// shown replaces a long proposal.
 	shown string
 	check func(string) error
 }
 
-// askAll asks for what will be used: what is there already stays as it is.
+// askAll asks for what will be used: what exists already stays as it is.
 func (f *firstRun) askAll(ctx context.Context, terminal *os.File) error {
 	fmt.Fprintln(f.Err, "Enter takes what is in brackets; Ctrl-C ends it, and nothing is made before the last answer.")
 	lines := bufio.NewReader(terminal)

@@ -48,8 +48,8 @@ func (f *firstRun) lookThere(ctx context.Context) error {
 	return nil
 }
 
-// hears says whether deliveries to the webhook concern the trigger. One of a forge that
-// names no webhooks hears all of that forge.
+// hears says whether deliveries to the webhook concern the trigger. A forge trigger that
+// names no webhooks gets all of that forge.
 func hears(t client.Trigger, hook *client.Webhook) bool {
 	if slices.Contains(t.Filter.Webhooks, hook.Name) || slices.Contains(t.Filter.WebhookIDs, hook.UID) {
 		return true
@@ -57,8 +57,8 @@ func hears(t client.Trigger, hook *client.Webhook) bool {
 	return t.Provider == hook.SignatureScheme && t.Provider != "" && len(t.Filter.Webhooks)+len(t.Filter.WebhookIDs) == 0
 }
 
-// filterThere is the filter that the test delivery has to pass: of the automation that
-// is there, or of the one that will be made. None lets everything through.
+// filterThere is the filter that the test delivery must pass: of the existing
+// automation, or of the one that will be made. None lets everything through.
 func (f *firstRun) filterThere() (json.RawMessage, error) {
 	if f.listener == nil {
 		return f.JSONOrFile("filter", f.filter)
@@ -89,7 +89,7 @@ func (f *firstRun) sends() bool {
 	return f.secret != "" || f.scheme().SecretFrom != signature.Issued
 }
 
-// chooseData settles what the test delivery holds, and refuses what cannot start a run
+// chooseData decides what the test delivery holds, and refuses what cannot start a run
 // before anything is made.
 func (f *firstRun) chooseData() error {
 	raw, err := f.filterThere()
@@ -112,7 +112,7 @@ func (f *firstRun) chooseData() error {
 				"Add --data JSON, or --data @FILE, with one that it lets through.")
 		}
 		if f.data == "" {
-			f.data = "JSON" // nothing is sent; it stands in the line that tells how to
+			f.data = "JSON" // nothing is sent; it appears in the line that shows how to
 		}
 	case len(f.scheme().Identity) == 0:
 		f.data = factories.SamplePayload
@@ -167,7 +167,7 @@ func (f *firstRun) passes(raw json.RawMessage) string {
 }
 
 // firstOf is the object that a filter mirrors, with the first value that each field may
-// have. What only has to be absent, or other, is left out.
+// have. A field that must only be absent, or other, is left out.
 func firstOf(wanted map[string]any) map[string]any {
 	body := map[string]any{}
 	for name, want := range wanted {
@@ -190,7 +190,7 @@ func firstOf(wanted map[string]any) map[string]any {
 	return body
 }
 
-// tryIt sends a delivery, stays with the run that it started, and says how to go on.
+// tryIt sends a delivery, stays with the run that it started, and says how to continue.
 func (f *firstRun) tryIt(ctx context.Context) error {
 	result := initResult{FactoryUID: f.factoryUID, Webhook: f.hook, Automation: f.automation}
 	switch {
@@ -276,14 +276,14 @@ func (f *firstRun) runOf(ctx context.Context, deliveryID string) (string, error)
 		}
 	}
 	if i := slices.IndexFunc(d.Outcomes, func(o client.DeliveryOutcome) bool { return o.RunID != "" }); i >= 0 {
-		return d.Outcomes[i].RunID, nil // another automation listens to the webhook, too
+		return d.Outcomes[i].RunID, nil // another automation also listens to the webhook
 	}
 	return "", shell.Failure(nil, fmt.Sprintf("the delivery arrived, but automation %q started no run: %s", f.automation, why),
 		fmt.Sprintf("See why: lineshaft webhook deliveries %s %s --explain%s\nSend another: lineshaft webhook send %s%s --secret-file %s --data JSON\nChange the filter: lineshaft automation update %s%s --filter JSON",
 			shell.ShellWord(f.webhookName), deliveryID, f.where(), shell.ShellWord(f.webhookName), f.where(), f.secretPlace(), shell.ShellWord(f.automation), f.where()))
 }
 
-// keepSecret shows a secret that would be lost with the failure: it is told only once.
+// keepSecret shows a secret that would be lost with the failure: it is shown only once.
 func (f *firstRun) keepSecret() error {
 	if f.hook == nil || f.hook.Secret == "" || f.told {
 		return nil
@@ -347,8 +347,8 @@ func (f *firstRun) secretPlace() string {
 	return "FILE"
 }
 
-// goOn says how to call again after a failure. A webhook that is there is only sent to
-// with its secret, which was shown once.
+// goOn says how to call again after a failure. A delivery to an existing webhook needs
+// its secret, which was shown once.
 func (f *firstRun) goOn() string {
 	if f.hook == nil {
 		return "Fix it and call `lineshaft init` again: it continues from there."

@@ -290,7 +290,7 @@ func parseState(word string) (client.RunState, error) {
 		DidYouMean(strings.ToLower(word), StateWords())+"States are: "+strings.Join(StateWords(), ", ")+".")
 }
 
-// SecretRefs are secrets by their names; an empty name stands for none.
+// SecretRefs are secrets by their names; an empty name means none.
 func SecretRefs(names []string) (refs []client.SecretRef) {
 	for _, name := range WithoutEmpty(names) {
 		refs = append(refs, client.SecretRef{Name: name})
@@ -298,7 +298,7 @@ func SecretRefs(names []string) (refs []client.SecretRef) {
 	return refs
 }
 
-// WithoutEmpty leaves out the empty text that stands for none.
+// WithoutEmpty leaves out the empty text that means none.
 func WithoutEmpty(list []string) []string {
 	return slices.DeleteFunc(slices.Clone(list), func(text string) bool { return text == "" })
 }

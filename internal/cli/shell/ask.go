@@ -14,7 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/terminal"
 )
 
-// YesFlag adds the flag of commands that ask before they change or delete what cannot be had again.
+// YesFlag adds the flag of commands that ask before they change or delete what cannot be restored.
 func YesFlag(cmd *cobra.Command, yes *bool) {
 	cmd.Flags().BoolVar(yes, "yes", false, "do not ask; without a terminal nothing is asked anyway")
 }
@@ -67,7 +67,7 @@ func withoutLineBreak(text string) string {
 const maxSecret = 64 << 10
 
 // SecretValue reads a value from a file, from standard input, or from the person
-// in front of the terminal, who does not see it. It is never shown.
+// at the terminal, who does not see it. It is never shown.
 func (sh *Shell) SecretValue(ctx context.Context, name, path string) (string, error) {
 	typing := sh.TerminalIn()
 	var value string

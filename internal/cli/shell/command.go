@@ -47,7 +47,7 @@ func Group(cmd *cobra.Command, subs ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// UnknownCommand is about a word that is not a command, with the one that was probably meant.
+// UnknownCommand is about a word that is not a command, with the command that was probably meant.
 func UnknownCommand(cmd *cobra.Command, word string) error {
 	var names, nouns []string
 	for _, sub := range cmd.Commands() {
@@ -230,7 +230,7 @@ func IfChanged[T any](cmd *cobra.Command, flag string, to **T, value T) {
 	}
 }
 
-// widestFlag is where the texts of flags begin at the latest; those of longer ones begin
+// widestFlag is the last column in which the texts of flags begin; those of longer flags begin
 // on a line of their own.
 const widestFlag = 32
 
@@ -272,8 +272,8 @@ func reflow(text string, width int) string {
 	return strings.Join(paragraphs, "\n\n")
 }
 
-// wrapText breaks text into lines. What stands between backticks is for copying, and stays
-// in one as long as it fits.
+// wrapText breaks text into lines. Text between backticks is for copying, and stays
+// in one line as long as it fits.
 func wrapText(text string, width int) []string {
 	const joined = "\u00a0"
 	width = max(width, 20)
@@ -315,7 +315,7 @@ func writeUsage(w io.Writer, cmd *cobra.Command, width int) {
 }
 
 // fitExamples puts the purpose of an example that is too wide on a line before it, and
-// breaks the call before its flags as a shell takes it.
+// breaks the call before its flags in a way that a shell accepts.
 func fitExamples(examples string, width int) string {
 	var lines []string
 	for line := range strings.SplitSeq(examples, "\n") {

@@ -22,7 +22,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
-// DefaultURL is where a server listens that was told nothing.
+// DefaultURL is where a server listens by default.
 const DefaultURL = "http://127.0.0.1:8484"
 
 // Address is the server that was asked for; choose has found the context, if there is one.
@@ -40,17 +40,17 @@ func (sh *Shell) Address() string {
 	return DefaultURL
 }
 
-// InsideRun says whether an agent calls, which has nothing but its run's own address
+// InsideRun says whether an agent calls, which has only its run's own address
 // and token. They go together: the token is for no other server.
 func (sh *Shell) InsideRun() bool {
 	return sh.URL == "" && sh.ContextName == "" && sh.Env["LINESHAFT_URL"] == "" && sh.Env["LINESHAFT_API_KEY"] == "" &&
 		sh.Env["LINESHAFT_API_URL"] != "" && sh.Env["LINESHAFT_RUN_TOKEN"] != ""
 }
 
-// Choose finds the context that says which server is meant. Flags say it first, then
+// Choose finds the context that says which server is meant. Flags come first, then
 // the variables of an address and a key, which go together, then the token of a run; a
-// context is asked only after these, so that its key goes to no other server, and a
-// broken file of contexts is in nobody's way who does not use it.
+// context comes only after these, so that its key goes to no other server, and a
+// broken file of contexts does not affect those who do not use it.
 func (sh *Shell) Choose() error {
 	if sh.URL != "" && sh.ContextName != "" {
 		return Usage("--url and --context name two servers", "Give one of them.")
@@ -185,8 +185,8 @@ func (sh *Shell) startHint() string {
 // FirstKey says where the key of a new server is.
 const FirstKey = "the first start of a server\nwrites one into admin.key of its data directory."
 
-// VariableKey is LINESHAFT_API_KEY where it is meant for the server that was chosen: not
-// for that of a context, nor for one of --url when LINESHAFT_URL names another.
+// VariableKey is LINESHAFT_API_KEY where it is meant for the chosen server: not
+// for the server of a context, nor for that of --url when LINESHAFT_URL names another.
 func (sh *Shell) VariableKey() string {
 	if sh.Saved != nil || sh.URL != "" && sh.Env["LINESHAFT_URL"] != "" && !sameServer(sh.URL, sh.Env["LINESHAFT_URL"]) {
 		return ""
@@ -194,7 +194,7 @@ func (sh *Shell) VariableKey() string {
 	return sh.Env["LINESHAFT_API_KEY"]
 }
 
-// Withheld says why a key that is there was not used; empty when there is none.
+// Withheld says why an existing key was not used; empty when there is none.
 func (sh *Shell) Withheld() string {
 	switch {
 	case sh.Env["LINESHAFT_API_KEY"] == "" || sh.VariableKey() != "":
@@ -205,8 +205,8 @@ func (sh *Shell) Withheld() string {
 	return ": LINESHAFT_API_KEY is for the server of LINESHAFT_URL,"
 }
 
-// sameServer says that an address has the host and port of another, and that what goes
-// there is protected at least as well.
+// sameServer says that an address has the host and port of another, and that requests to
+// it are protected at least as well.
 func sameServer(a, b string) bool {
 	one, err := url.Parse(a)
 	other, err2 := url.Parse(b)

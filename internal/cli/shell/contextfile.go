@@ -18,7 +18,7 @@ import (
 // ContextFile is the file of the servers that a person works with. It is small and read
 // whole; every change replaces it in one step.
 type ContextFile struct {
-	// Current is the one that commands use when nothing else names a server.
+	// Current is the context that commands use when nothing else names a server.
 	Current  string                  `yaml:"current,omitempty"`
 	Contexts map[string]SavedContext `yaml:"contexts,omitempty"`
 }
@@ -41,8 +41,8 @@ const (
 	maxContextFile  = 1 << 20
 )
 
-// contextPath is where the file is: LINESHAFT_CONTEXTS, else in the folder for settings
-// of the user. Without a home there is none, and no contexts.
+// contextPath is the path of the file: LINESHAFT_CONTEXTS, or else in the user's folder for
+// settings. Without a home there is no file, and there are no contexts.
 func (sh *Shell) contextPath() string {
 	if path := sh.Env["LINESHAFT_CONTEXTS"]; path != "" {
 		return path
@@ -131,8 +131,8 @@ func (f *ContextFile) Find(name, where string) (*SavedContext, error) {
 		DidYouMean(name, f.Names())+"`lineshaft context list` shows them; `lineshaft context add NAME --url ADDRESS` makes one.")
 }
 
-// ChangeContexts reads the file, lets change have it, and replaces it. Others who do the
-// same wait.
+// ChangeContexts reads the file, lets change edit it, and replaces it. Other callers
+// wait.
 func (sh *Shell) ChangeContexts(ctx context.Context, change func(*ContextFile) error) error {
 	path := sh.contextPath()
 	if path == "" {
@@ -177,7 +177,7 @@ func replaceFile(path string, text []byte) (err error) {
 	}
 	defer func() {
 		if err != nil {
-			_ = os.Remove(file.Name()) // what was there stays
+			_ = os.Remove(file.Name()) // the old file stays
 		}
 	}()
 	_, err = file.Write(text)

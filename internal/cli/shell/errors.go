@@ -60,12 +60,12 @@ func Usage(message, hint string) error {
 	return &HintError{Message: message, Hint: hint, Code: ExitUsage}
 }
 
-// Failure is something that did not work, with what to do next.
+// Failure is something that failed, with what to do next.
 func Failure(cause error, message, hint string) error {
 	return &HintError{Message: message, Hint: hint, Code: ExitFailed, Cause: cause}
 }
 
-// NotFound is about something that is not there.
+// NotFound is about something that does not exist.
 func NotFound(message, hint string) error {
 	return &HintError{Message: message, Hint: hint, Code: ExitNotFound}
 }
@@ -109,12 +109,12 @@ func (sh *Shell) Explain(err error) *HintError {
 }
 
 // explainLocal is about what a command did itself, without a server. Codes are for
-// programs; messages say behind a semicolon what to do next.
+// programs; messages say after a semicolon what to do next.
 func (sh *Shell) explainLocal(e *lineshaft.Error, err error) *HintError {
 	message, next, told := strings.Cut(e.Message, "; ")
 	out := &HintError{Message: message, Code: ExitFailed, Cause: err}
 	if e.Cause != nil && (e.Code == lineshaft.CodeInternal || e.Code == lineshaft.CodeUnavailable) {
-		out.Message += ": " + e.Cause.Error() // whoever runs the command is the operator
+		out.Message += ": " + e.Cause.Error() // the user of the command is the operator
 	}
 	switch {
 	case told:
@@ -171,7 +171,7 @@ func (sh *Shell) explainAnswer(e *client.Error) *HintError {
 	return out
 }
 
-// missingHint says where to look for what is not there: for the thing that the server
+// missingHint says where to look for what is missing: for the thing that the server
 // names, else for what the path is about.
 func missingHint(e *client.Error) string {
 	hints := map[string]string{

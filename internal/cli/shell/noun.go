@@ -10,13 +10,13 @@ import (
 	"github.com/lineshaft/lineshaft/client"
 )
 
-// Noun is a kind of things whose commands repeat from kind to kind. T is what a finder gives
-// of one: itself, or its id.
+// Noun is a kind of things whose commands repeat from kind to kind. T is what a finder returns
+// for one: itself, or its id.
 type Noun[T any] struct {
 	Sh *Shell
 	// Word is the command, such as schedule, and Sample a thing of the examples.
 	Word, Sample string
-	// Arg is what stands for a thing in usage lines; the word in capitals when empty.
+	// Arg is the word for a thing in usage lines; the word in capitals when empty.
 	Arg string
 	// Refs says what is asked for.
 	Refs string

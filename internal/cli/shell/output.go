@@ -56,7 +56,7 @@ func (sh *Shell) Made(v any, id string) error {
 	return sh.Show(v, func() { fmt.Fprintln(sh.Out, OneLine(id)) })
 }
 
-// Shown goes on with what a call answered, or passes on why there is nothing.
+// Shown continues with what a call answered, or passes on why there is nothing.
 func Shown[T any](show func(T) error) func(T, error) error {
 	return func(answer T, err error) error {
 		if err != nil {
@@ -186,7 +186,7 @@ type Cell struct {
 	Style Style
 }
 
-// Mark stands before the one of a list that is used when nothing else is said.
+// Mark is put before the one of a list that is used when nothing else is said.
 func Mark(on bool) string {
 	if on {
 		return "*"
@@ -248,7 +248,7 @@ func (sh *Shell) row(row []Cell, widths []int) {
 	fmt.Fprintln(sh.Out, strings.TrimRight(line.String(), " "))
 }
 
-// Pairs prints names and values below each other; empty values are left out. Styled are the
+// Pairs prints names and values in lines; empty values are left out. Styled are the
 // names of those that have a style.
 func (sh *Shell) Pairs(list [][2]string, styled ...Cell) {
 	width := 0
@@ -354,7 +354,7 @@ func Who(p *client.Principal) string {
 }
 
 // Each does one thing to several ids, says how each went, and fails if one did. The end
-// only counts what failed where the failures have been told one by one.
+// only counts what failed where the failures have been reported one by one.
 func (sh *Shell) Each(ctx context.Context, ids []string, done string, do func(context.Context, string) error) error {
 	type outcome struct {
 		ID     string `json:"id"`

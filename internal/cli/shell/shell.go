@@ -20,7 +20,7 @@ type Surroundings struct {
 	Stdout, Stderr io.Writer
 	// Environ holds NAME=value pairs; nil means those of the process.
 	Environ []string
-	// Width tells the columns of a terminal, and 0 for anything else.
+	// Width is the columns of a terminal, and 0 for anything else.
 	Width func(io.Writer) int
 	// OpenURL shows a page to the person in front of the terminal.
 	OpenURL func(ctx context.Context, url string) error
@@ -29,7 +29,7 @@ type Surroundings struct {
 
 	// ClientOptions make tests fast.
 	ClientOptions []client.Option
-	// Live replaces what moves by itself.
+	// Live replaces what moves without a key.
 	Live LiveHooks
 }
 
@@ -41,7 +41,7 @@ type Shell struct {
 	Out, Err io.Writer
 	Env      map[string]string
 	Now      func() time.Time
-	// OutWidth and errWidth are the columns of the terminals; 0 is no terminal.
+	// OutWidth and errWidth are the columns of the terminals; 0 is for anything else.
 	OutWidth, ErrWidth int
 
 	// url, contextName and format are the flags that all commands have.
@@ -50,7 +50,7 @@ type Shell struct {
 	Format      string
 	// Saved is the context that the server comes from; nil when none does.
 	Saved *SavedContext
-	// Command is the one that failed, for hints.
+	// Command is the command that failed, for hints.
 	Command string
 	// Completing says that a shell asks for proposals: nothing may be asked or shown.
 	Completing bool
@@ -90,7 +90,7 @@ func New(deps Surroundings, version string) *Shell {
 	return sh
 }
 
-// LiveHooks replace what moves on a terminal by itself; zero values mean the real ones.
+// LiveHooks replace what moves on a terminal without a key; zero values mean the real ones.
 type LiveHooks struct {
 	Ticks   <-chan time.Time
 	Signals <-chan terminal.Signal

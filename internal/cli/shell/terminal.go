@@ -40,7 +40,7 @@ func (sh *Shell) OnTerminal() bool {
 
 const defaultWidth = 80
 
-// TerminalWidth tells the columns of a terminal, and 0 for anything else.
+// TerminalWidth is the columns of a terminal, and 0 for anything else.
 func TerminalWidth(w io.Writer) int {
 	file, ok := w.(*os.File)
 	if !ok || !isatty.IsTerminal(file.Fd()) {
@@ -66,7 +66,7 @@ const (
 	StyleBold  Style = "1"
 )
 
-// Paint colours text for a terminal of that width; 0 is no terminal.
+// Paint colours text for a terminal of that width; 0 is not a terminal.
 func (sh *Shell) Paint(width int, s Style, text string) string {
 	if width == 0 || s == StylePlain || !sh.Colours() {
 		return text
@@ -118,7 +118,7 @@ func ShellWord(text string) string {
 }
 
 // escapeJSON writes what acts on a terminal as \uXXXX, which is the same text for programs.
-// JSON has such characters inside of strings only; those below a space are escaped already.
+// JSON has such characters only inside strings; those below a space are escaped already.
 func escapeJSON(text []byte) []byte {
 	acts := func(r rune) bool { return r > ' ' && terminal.Acts(r) }
 	if !bytes.ContainsFunc(text, acts) {
@@ -137,8 +137,8 @@ func escapeJSON(text []byte) []byte {
 
 // safeYAML writes JSON as YAML in which texts of others neither act on a terminal nor break
 // the document. The library writes every character as it is; YAML allows some of them
-// only in double quotes and escaped. So it gets words that stand for such texts, and
-// these are put into their places. Nobody can guess the words.
+// only in double quotes and escaped. So the library gets placeholders, which are then
+// replaced with such texts. Nobody can guess the placeholders.
 func safeYAML(text []byte) ([]byte, error) {
 	word := "text-" + strings.ToLower(rand.Text()) + "-"
 	var plain bytes.Buffer
@@ -186,10 +186,10 @@ func stringEnd(text []byte) int {
 	return len(text)
 }
 
-// isKey says that what stands before text is the key of an object.
+// isKey says that text follows the key of an object.
 func isKey(text []byte) bool { return bytes.HasPrefix(bytes.TrimLeft(text, " \n"), []byte(":")) }
 
-// needsEscape says what acts on a terminal, and what is no printable character of YAML
+// needsEscape says what acts on a terminal, and what is not a printable character of YAML
 // or ends a line in it.
 func needsEscape(r rune) bool {
 	switch r {

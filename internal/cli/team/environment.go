@@ -157,7 +157,7 @@ func (f *environmentFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.credentials, "git-credentials", "", "`NAME` of the secret to clone with; agents do not get it")
 }
 
-// apply writes the flags that were given into a configuration; a list is replaced as
+// apply writes the given flags into a configuration; a list is replaced as
 // a whole, and an empty text empties it.
 func (f *environmentFlags) apply(cmd *cobra.Command, config *client.EnvironmentConfig) error {
 	shell.SetTexts(cmd, map[string]struct{ To, From *string }{

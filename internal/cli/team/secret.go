@@ -179,7 +179,7 @@ func (sh Commands) secretDeleteCommand() *cobra.Command {
 		})
 }
 
-// meantSecret adds to an error about a secret that is not there which one was meant.
+// meantSecret adds to an error about a missing secret which one was meant.
 func (sh Commands) meantSecret(ctx context.Context, c *client.Client, name string, err error) error {
 	if err == nil {
 		return nil
@@ -190,7 +190,7 @@ func (sh Commands) meantSecret(ctx context.Context, c *client.Client, name strin
 	}
 	list, failed := c.Secrets.List(ctx)
 	if failed != nil {
-		return err // who may not list them is told what is wrong, and no more
+		return err // anyone who may not list them learns what is wrong, and no more
 	}
 	return &shell.HintError{Code: e.Code, Cause: err, Message: e.Message, Hint: shell.DidYouMean(name, shell.NamesOf(list, func(s client.Secret) string { return s.Name })) + e.Hint}
 }

@@ -1,15 +1,15 @@
 // Package acp drives agents that speak the Agent Client Protocol over standard
 // input and output: those of the presets, and any other command.
 //
-// One process serves all turns of an execution. What it says is put in one
-// ordered queue by the goroutine that reads it, and so is the end of a turn: the
+// One process serves all turns of an execution. The goroutine that reads its output puts
+// everything into one ordered queue, also the end of a turn: the
 // turn itself is the only consumer and emits events. An end that comes as the
 // answer of a call and one that would come as a notification are therefore the
-// same to it, and nothing said before an end can be overtaken by it.
+// same to it, and no end can overtake what was said before it.
 //
 // The messages and the numbering of calls are the SDK's. Updates do not pass
-// through it: it closes the connection when 1024 of them wait, and drops those of
-// a kind it does not know without a word.
+// through it: it closes the connection when 1024 of them wait, and silently drops those of
+// a kind it does not know.
 package acp
 
 import (
@@ -30,7 +30,7 @@ import (
 // Options are the settings of the harness. The zero value is good.
 type Options struct {
 	// Policy says who answers the agent's questions in runs that do not say so; one of
-	// lineshaft.Policies, default allow: the sandbox is what holds the agent.
+	// lineshaft.Policies, default allow: the sandbox confines the agent.
 	Policy string
 	// StartTime is how long an agent may take to say hello; default two minutes: some
 	// take half a minute on a busy machine.
@@ -68,7 +68,7 @@ func New(options Options) *Harness { return &Harness{options: options.withDefaul
 // Name is "acp".
 func (h *Harness) Name() string { return "acp" }
 
-// Open starts the agent's program. An agent of a preset that is not installed is
+// Open starts the agent's program. For an agent of a preset that is not installed it returns
 // harness.ErrAbsent, so that another way to run it can be tried.
 func (h *Harness) Open(ctx context.Context, env harness.Environment) (harness.Session, error) {
 	chosen, err := resolve(env, harness.Policy(env.Job, h.options.Policy))
@@ -94,11 +94,11 @@ type launch struct {
 	agent  string
 	env    []string
 	policy string
-	// model is the one that the run or the gateway asks for; empty leaves it to the agent.
+	// model is what the run or the gateway asks for; empty leaves it to the agent.
 	model, reasoning string
 }
 
-// resolve finds the program and makes ready what it needs.
+// resolve finds the program and prepares what it needs.
 func resolve(env harness.Environment, policy string) (*launch, error) {
 	config := lineshaft.HarnessConfig{}
 	if env.Job.Config.Harness != nil {
@@ -126,7 +126,7 @@ func resolve(env harness.Environment, policy string) (*launch, error) {
 	return l, nil
 }
 
-// directory is the workspace as the agent sees it: the worker says so in a
+// directory is the workspace as the agent sees it: the worker names it in a
 // variable, which is also its home.
 func directory(env harness.Environment) string {
 	for _, name := range []string{"LINESHAFT_WORKSPACE=", "HOME="} {
@@ -139,7 +139,7 @@ func directory(env harness.Environment) string {
 	return env.Dir
 }
 
-// startError says what to install when the program is not there.
+// startError says what to install when the program is missing.
 func (l *launch) startError(err error) error {
 	if !errors.Is(err, sandbox.ErrNotFound) {
 		return harness.StartError(harness.Program{Command: l.command}, err)

@@ -103,7 +103,7 @@ func TestX6ACPGarbage(t *testing.T) {
 }
 
 // An answer that is too long cannot be left out: the turn fails, and the next one
-// goes on in a new process.
+// continues in a new process.
 func TestX6ACPAnswerTooLong(t *testing.T) {
 	t.Parallel()
 	log := harnesstest.NewLog()

@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	// partTime is what an agent gets to leave when its input ends: some never do.
+	// partTime is how long an agent gets to end when its input ends: some never do.
 	partTime = time.Second
-	// killGrace is what it gets after SIGTERM.
+	// killGrace is how long it gets after SIGTERM.
 	killGrace = time.Second
 	// maxQuestions is how many questions to people an agent may have open.
 	maxQuestions = 16
@@ -34,8 +34,8 @@ type agent struct {
 	wire    *wire
 	stdin   *io.PipeWriter
 
-	// session is the id of the protocol's session, and can what the agent can do;
-	// both are set by the one goroutine that connects.
+	// session is the id of the protocol's session, and can what the agent can do.
+	// Only the goroutine that connects sets them.
 	session string
 	can     capabilities
 
@@ -47,7 +47,7 @@ type agent struct {
 	fault string // why the process was ended by us
 }
 
-// start starts the process. All it says goes into the queue of the session, which
+// start starts the process. All its output goes into the queue of the session, which
 // must be read until it is gone.
 func (s *session) start(ctx context.Context) (*agent, error) {
 	output := s.env.NewOutput(func(d lineshaft.Draft) { s.queue.push(item{draft: &d}) }, "")
@@ -114,7 +114,7 @@ func (a *agent) kill(why string) {
 	}
 }
 
-// part lets the agent leave by itself, and ends it when it does not.
+// part lets the agent end on its own, and ends it when it does not.
 func (a *agent) part() {
 	_ = a.stdin.Close()
 	timer := time.NewTimer(partTime)
@@ -180,7 +180,7 @@ func (s *session) handle(ctx context.Context, method string, params json.RawMess
 }
 
 // call asks the agent for something other than a turn. An agent that does not
-// answer in time is ended: it cannot be of use any more.
+// answer in time is ended: it is of no use any more.
 func call[T any](ctx context.Context, s *session, a *agent, within time.Duration, method string, params any) (T, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, within, errSilent)
 	defer cancel()

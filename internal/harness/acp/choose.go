@@ -19,7 +19,7 @@ type option struct {
 	Values   json.RawMessage `json:"options"`
 }
 
-// modeOffer is a mode, as agents name them that have no options.
+// modeOffer is a mode of an agent that has no options.
 type modeOffer struct {
 	ID string `json:"id"`
 }
@@ -45,7 +45,7 @@ func (o option) values() []string {
 
 // choose sets what the run asks for and the agent offers: the model, how hard it
 // thinks, and the mode of the preset for the policy. An agent that offers nothing
-// of the kind has been told by its environment, or keeps its own.
+// of the kind has it from its environment, or keeps its own.
 func (s *session) choose(ctx context.Context, a *agent, answer sessionAnswer) {
 	wanted := s.launch.form.modes[s.launch.policy]
 	var options []option
@@ -98,8 +98,8 @@ func (s *session) noticeReasoning(options []option) {
 	}
 }
 
-// pick is the value of an option that the first wish means which means one; empty
-// when it is that already. Agents write models with their provider before them.
+// pick is the value of an option that the first usable wish means; empty
+// when it is set already. Agents write models with their provider before them.
 func pick(o option, category string, wishes []string) string {
 	if o.Category != category {
 		return ""
@@ -126,7 +126,7 @@ func (s *session) configure(ctx context.Context, a *agent, id, option, value str
 	s.complain(option, value, err)
 }
 
-// complain tells about a setting that the agent did not take; it works without.
+// complain reports a setting that the agent did not accept; it works without.
 func (s *session) complain(what, value string, err error) {
 	if err != nil {
 		s.notice("warning", "The agent did not take "+value+" as its "+what+": "+describe(err))

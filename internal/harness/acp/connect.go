@@ -18,7 +18,7 @@ import (
 const stateFile = "session-acp.json"
 
 const (
-	// replayQuiet is how long nothing must come after a session was loaded.
+	// replayQuiet is how long nothing may come after a session was loaded.
 	replayQuiet = 300 * time.Millisecond
 	// replayTime bounds the wait for that.
 	replayTime = 10 * time.Second
@@ -27,7 +27,7 @@ const (
 // authRequired is the protocol's error code of an agent that wants to know who asks.
 const authRequired = -32000
 
-// capabilities are what matters of an agent's. They are read leniently: an agent
+// capabilities are the abilities of an agent that matter here. They are read leniently: an agent
 // that describes itself oddly may still work.
 type capabilities struct {
 	Load    bool `json:"loadSession"`
@@ -43,7 +43,7 @@ func (c capabilities) resumes() bool {
 	return len(c.Session.Resume) > 0 && string(c.Session.Resume) != "null" && string(c.Session.Resume) != "false"
 }
 
-// remembers says that a new process can go on with a session.
+// remembers says that a new process can continue a session.
 func (c capabilities) remembers() bool { return c.Load || c.resumes() }
 
 type helloAnswer struct {
@@ -66,7 +66,7 @@ type sessionAnswer struct {
 type state struct {
 	Agent   string `json:"agent"`
 	Session string `json:"session_id"`
-	// Cost is what the session had cost by then, as the agent reckons: it goes on
+	// Cost is what the session had cost by then, as the agent reckons: it continues
 	// from there.
 	Cost float64 `json:"cost,omitempty"`
 	// Since is when it began.
@@ -108,7 +108,7 @@ func (s *session) connect(ctx context.Context, a *agent) error {
 	return s.keep()
 }
 
-// authenticate tells the agent to use the key that its preset gave it.
+// authenticate has the agent use the key that its preset gave it.
 func (s *session) authenticate(ctx context.Context, a *agent, hello helloAnswer) error {
 	var names []string
 	for _, method := range hello.Auth {
@@ -126,7 +126,7 @@ func (s *session) authenticate(ctx context.Context, a *agent, hello helloAnswer)
 	}
 }
 
-// enter goes on with the session of before, or makes a new one.
+// enter continues the earlier session, or makes a new one.
 func (s *session) enter(ctx context.Context, a *agent) (sessionAnswer, error) {
 	servers := s.servers(a)
 	if id := s.earlier(); id != "" {
@@ -149,7 +149,7 @@ func (s *session) enter(ctx context.Context, a *agent) (sessionAnswer, error) {
 	return answer, err
 }
 
-// again resumes a session, which is quiet, or loads it, which tells its history.
+// again resumes a session, which is quiet, or loads it, which replays its history.
 func (s *session) again(ctx context.Context, a *agent, id string, servers []sdk.McpServer) (sessionAnswer, error) {
 	err := errors.New("it cannot load sessions")
 	var answer sessionAnswer
@@ -175,7 +175,7 @@ func (s *session) again(ctx context.Context, a *agent, id string, servers []sdk.
 	return answer, err
 }
 
-// awaitQuiet returns when the agent has told the history of a session: the answer
+// awaitQuiet returns when the agent has replayed the history of a session: the answer
 // should come after it, but some agents answer first.
 func (a *agent) awaitQuiet(ctx context.Context) {
 	over := time.NewTimer(replayTime)
@@ -213,9 +213,9 @@ func (s *session) awaitMinute(ctx context.Context) error {
 	}
 }
 
-// earlier is the session to go on with: of an earlier process of this execution,
+// earlier is the session to continue: of an earlier process of this execution,
 // or of an earlier execution that left its workspace. The agent could have
-// written the file itself; it is no more than a name that it is asked for.
+// written the file itself; it is nothing but a name that we ask the agent for.
 func (s *session) earlier() string {
 	if s.id != "" || s.env.ReadFile == nil {
 		return s.id
@@ -231,7 +231,7 @@ func (s *session) earlier() string {
 
 func (s *session) forget() {
 	s.id, s.cost = "", 0
-	_, _ = s.env.WriteFile(stateFile, "{}") // else the next execution tries once more, and says so
+	_, _ = s.env.WriteFile(stateFile, "{}") // else the next execution tries again, and says so
 }
 
 func (s *session) keep() error {
@@ -245,7 +245,7 @@ func (s *session) keep() error {
 	return nil
 }
 
-// servers are the tool servers for the agent, those that it cannot use left out.
+// servers are the tool servers for the agent, without those that it cannot use.
 func (s *session) servers(a *agent) []sdk.McpServer {
 	out := []sdk.McpServer{} // the protocol wants a list
 	for _, server := range s.env.ToolServers {

@@ -28,7 +28,7 @@ func bare(t *testing.T) (*session, *harnesstest.Log, *turn) {
 	return s, log, newTurn(s, log.Emit)
 }
 
-// Story is what a turn of these updates tells, one event on a line.
+// Story is what a turn of these updates reports, one event on a line.
 func Story(t *testing.T, updates ...string) string {
 	t.Helper()
 	_, log, turn := bare(t)

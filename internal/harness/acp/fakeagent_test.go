@@ -294,7 +294,7 @@ func (a *fakeAgent) perform(id json.RawMessage, prompt string) {
 	}
 }
 
-// ask requests permission for a call and says what came of it.
+// ask requests permission for a call and says the result.
 func (a *fakeAgent) ask(id string) {
 	a.mu.Lock()
 	a.next++

@@ -105,7 +105,7 @@ func TestX6ACPWire(t *testing.T) {
 	}
 }
 
-// A message that goes on is told in parts, at the ends of lines or words.
+// A long message is reported in parts, at the ends of lines or words.
 func TestX6ACPTextGrowsOld(t *testing.T) {
 	t.Parallel()
 	_, log, turn := bare(t)
@@ -140,7 +140,7 @@ func TestX6ACPTextGrowsOld(t *testing.T) {
 	}
 }
 
-// A call whose input does not come is told after a while all the same.
+// A call whose input does not come is still reported after a while.
 func TestX6ACPCallGrowsOld(t *testing.T) {
 	t.Parallel()
 	_, log, turn := bare(t)
@@ -175,7 +175,7 @@ func TestX6ACPDescribe(t *testing.T) {
 	}
 }
 
-// What an agent offers is chosen by what is wished, wherever it stands.
+// An option of an agent is chosen by what is wished, wherever it is.
 func TestX6ACPPick(t *testing.T) {
 	t.Parallel()
 	groups := json.RawMessage(`[{"value":"a"},{"name":"g","options":[{"value":"p/b"},{"value":"c"},7]},"odd"]`)
@@ -224,7 +224,7 @@ func TestX6ACPLenient(t *testing.T) {
 	}
 }
 
-// A program that does not speak the protocol is told with the way to run it.
+// A program that does not speak the protocol is reported with the way to run it.
 func TestX6ACPOtherMode(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]string{"claude": `harness.mode to "command"`, "acp": `harness.type to "command"`, "goose": `harness.type to "command"`} {

@@ -91,7 +91,7 @@ func open(t *testing.T, env harness.Environment, options acp.Options) harness.Se
 	return session
 }
 
-// do does one turn that must end by itself without an error of the platform.
+// do does one turn that must end on its own without an error of the platform.
 func do(t *testing.T, session harness.Session, log *harnesstest.Log, lines ...string) lineshaft.TurnResult {
 	t.Helper()
 	result, err := session.Turn(t.Context(), lineshaft.Turn{Message: strings.Join(lines, "\n"), FollowupID: "f"}, log.Emit)

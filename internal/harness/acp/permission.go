@@ -11,7 +11,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/harness"
 )
 
-// Decisions as events tell them.
+// Decisions as events name them.
 const (
 	decisionAllow  = "allow"
 	decisionReject = "reject"
@@ -67,8 +67,8 @@ func readRequest(raw json.RawMessage) request {
 // maxOptions is how many answers of an agent are kept of a long request.
 const maxOptions = 32
 
-// shorten keeps of a long request what is told of it. An option or a call whose id
-// is no id is left out: it could not be named any more.
+// shorten keeps the part of a long request that is reported. An option or a call whose id
+// is not valid is left out: it could not be named any more.
 func shorten(raw json.RawMessage) request {
 	r := readRequest(raw)
 	r.Options = slices.DeleteFunc(r.Options, func(o choice) bool { return len(o.ID) > maxID })
@@ -101,7 +101,7 @@ func newQuestion(raw json.RawMessage) *question {
 	return q
 }
 
-// refused is the answer that says no without asking anybody.
+// refused is the answer that says no without asking anyone.
 func (q *question) refused() outcome {
 	if choice, ok := harness.Decide(lineshaft.PermissionsDeny, q.options); ok {
 		return selected(choice.ID)
@@ -160,7 +160,7 @@ func (t *turn) askNext(ctx context.Context) {
 	})
 }
 
-// answered takes the answer of people. What names no option rejects the request,
+// answered takes the answer of people. An answer that names no option rejects the request,
 // and the agent gets the text as a message of its own.
 func (t *turn) answered(ctx context.Context, a *answer) {
 	if len(t.questions) == 0 || t.questions[0] != a.question {
@@ -195,8 +195,8 @@ func (t *turn) deny(q *question) {
 	t.decide(q, choice, ok)
 }
 
-// decide answers the agent and tells the decision. Without a choice, as when the
-// agent offers none that fits, it is told that nothing was chosen.
+// decide answers the agent and reports the decision. Without a choice, as when the
+// agent offers none that fits, the answer is that nothing was chosen.
 func (t *turn) decide(q *question, choice lineshaft.PermissionOption, chosen bool) {
 	data := t.describe(q)
 	data.Decision = decisionAllow

@@ -144,7 +144,7 @@ func TestX6ACPPermissionOtherWords(t *testing.T) {
 	}
 }
 
-// A number that no option has is a slip: people are told, and asked again.
+// A number that no option has is a slip: people are notified, and asked again.
 func TestX7ACPPermissionAskedAgain(t *testing.T) {
 	t.Parallel()
 	log := harnesstest.NewLog()
@@ -188,7 +188,7 @@ func TestR8ACPInterruptWhileAsking(t *testing.T) {
 	}
 }
 
-// Codex does not ask in the mode that would: people are told, once.
+// Codex does not ask in the mode that would: people are notified, once.
 func TestX7ACPCodexIsToldWithAsk(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]int{lineshaft.PermissionsAsk: 1, lineshaft.PermissionsAllow: 0} {

@@ -18,7 +18,7 @@ import (
 type form struct {
 	name    string
 	command []string
-	// install says what to do when the program is not there.
+	// install says what to do when the program is missing.
 	install string
 	// auth is the method for an agent that demands authentication with the key that
 	// it was given; empty when there is none.
@@ -29,7 +29,7 @@ type form struct {
 	// asks says what people should know of the policy ask with it; empty when it asks.
 	asks string
 	// namedIDs says that the ids of its tool calls begin with the name of the tool
-	// and two underscores; it is said nowhere else.
+	// and two underscores; the name is nowhere else.
 	namedIDs bool
 	// minuteFiles says that it keeps a session in a file named after the minute in
 	// which it began, and begins that file again when it loads it in that minute.
@@ -50,8 +50,8 @@ func forms() []form {
 			name: "codex", command: []string{"codex-acp"}, auth: "api-key",
 			install: "install it on the worker with: npm install -g @agentclientprotocol/codex-acp", adapt: adaptCodex,
 			asks: "Codex works in its read-only mode with the permissions ask and refuses by itself what is more, mostly without a question. Set harness.permissions to allow to let it change files.",
-			// Its own sandbox is for machines without one. What is not allowed here is
-			// asked for, rather than judged by the model.
+			// Its own sandbox is for machines without one. It asks for what is not allowed
+			// here, rather than having the model judge.
 			modes: map[string][]string{
 				lineshaft.PermissionsAllow: {"agent-full-access", "full-access"},
 				lineshaft.PermissionsDeny:  {"read-only"}, lineshaft.PermissionsAsk: {"read-only"},
@@ -73,7 +73,7 @@ func forms() []form {
 }
 
 // Program is what runs a known agent over the protocol, and what to do when it is
-// not there; both are empty for another name.
+// missing; both are empty for another name.
 func Program(name string) (program, install string) {
 	if found, ok, _ := findForm(name); ok {
 		return found.command[0], found.install
@@ -81,7 +81,7 @@ func Program(name string) (program, install string) {
 	return "", ""
 }
 
-// findForm gives the one of a name, and all names.
+// findForm returns the form of a name, and all names.
 func findForm(name string) (found form, ok bool, names []string) {
 	for _, f := range forms() {
 		names = append(names, f.name)
@@ -115,8 +115,8 @@ func (l *launch) set(name, value string) {
 	}
 }
 
-// adaptCodex repeats the settings in a variable. There are two programs of the
-// name: one takes them as arguments, like codex itself, the other one here.
+// adaptCodex repeats the settings in a variable. Two programs have the
+// name: one takes them as arguments, like codex itself, the other takes them here.
 func adaptCodex(l *launch, _ harness.Environment) error {
 	config := map[string]any{}
 	for i, arg := range l.command {
@@ -144,7 +144,7 @@ func adaptCodex(l *launch, _ harness.Environment) error {
 	if err != nil {
 		return err
 	}
-	// Its home is below HOME, where it makes it itself; one that is named must be there.
+	// Its home is below HOME, where it makes it itself; a home that is named must exist.
 	l.env = slices.DeleteFunc(l.env, func(kv string) bool { return strings.HasPrefix(kv, "CODEX_HOME=") })
 	l.set("CODEX_CONFIG", string(raw))
 	l.set("NO_BROWSER", "1")

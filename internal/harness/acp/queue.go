@@ -33,7 +33,7 @@ func (i item) size() int {
 }
 
 // queue keeps items in the order in which they came. It has many producers and
-// one consumer, who is not there between turns.
+// one consumer, who is absent between turns.
 type queue struct {
 	more chan struct{} // holds a token when there may be items
 
@@ -50,8 +50,8 @@ func newQueue() *queue {
 	return q
 }
 
-// push adds an item, and waits while too much waits already; this holds up the
-// agent that says it. After close it drops the item.
+// push adds an item, and blocks while too many wait; this slows down the
+// agent. After close it drops the item.
 func (q *queue) push(i item) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -97,7 +97,7 @@ func (q *queue) pop() (item, bool) {
 	return i, true
 }
 
-// close drops what is there and what is still to come.
+// close drops what is queued and what is still to come.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -26,18 +26,18 @@ type session struct {
 	open    atomic.Int64 // questions to people
 	tooMany sync.Once    // for the notice about them
 
-	// known is what is told about tools and costs over all turns. Only the turn uses it.
+	// known is what was reported about tools and costs over all turns. Only the turn uses it.
 	known *record
 
 	mu    sync.Mutex
 	agent *agent // the present one, alive or not; nil before the first
-	// id is the protocol's session that a new process has to go on with, cost what it
+	// id is the protocol's session that a new process must continue, cost what it
 	// had cost, since when it began. The driver has them while it sets up, else the turn.
 	id    string
 	cost  float64
 	since time.Time
-	// noted says that people know how the agent asks; it is the driver's, as is lost: the
-	// agent has no session of what was before.
+	// noted says that people know how the agent asks. It belongs to the driver, as does lost: the
+	// agent has no session of what came before.
 	noted, lost bool
 	// phase is how far the driver of the present prompt is.
 	phase phase
@@ -143,8 +143,8 @@ func (s *session) settle(a *agent, err error) error {
 // errGone says that the process has ended.
 var errGone = errors.New("the agent has ended")
 
-// ready gives an agent that can take a prompt. After a process that ended, a new
-// one goes on with its session.
+// ready returns an agent that can take a prompt. After a process that ended, a new
+// one continues its session.
 func (s *session) ready(ctx context.Context) (*agent, error) {
 	s.mu.Lock()
 	a := s.agent
@@ -170,7 +170,7 @@ func (s *session) ready(ctx context.Context) (*agent, error) {
 	return a, nil
 }
 
-// stop begins to end the present prompt and says whether the agent has to be told:
+// stop begins to end the present prompt and says whether the agent must be notified:
 // it has the prompt.
 func (s *session) stop(cause error) (tell bool) {
 	s.mu.Lock()

@@ -33,7 +33,7 @@ func TestR8ACPInterrupt(t *testing.T) {
 }
 
 // An agent that left a tool open may have left its processes: it is ended with all
-// it started, and its session goes on in a new process.
+// it started, and its session continues in a new process.
 func TestR8ACPInterruptLeavesNothing(t *testing.T) {
 	t.Parallel()
 	harnesstest.Each(t, func(t *testing.T, s sandbox.Sandbox) {
@@ -70,7 +70,7 @@ func TestR8ACPInterruptKeepsTheOnlyProcess(t *testing.T) {
 }
 
 // An agent that does not listen is ended, also one that ignores SIGTERM; the next
-// turn goes on in a new process.
+// turn continues in a new process.
 func TestR8ACPInterruptHangingAgent(t *testing.T) {
 	t.Parallel()
 	harnesstest.Each(t, func(t *testing.T, s sandbox.Sandbox) {

@@ -57,7 +57,7 @@ func (t *text) flush() {
 	t.stream, t.buffer = nil, nil
 }
 
-// grownOld lets go of what has waited too long.
+// grownOld emits what has waited too long.
 func (t *text) grownOld(now time.Time) {
 	if len(t.buffer) > 0 && now.Sub(t.since) >= textTime {
 		t.part()

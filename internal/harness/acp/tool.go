@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// announceTime is how long a call waits to be told until more is known of it:
-	// agents name a tool first and say later what it shall do.
+	// announceTime is how long a call waits to be reported until more is known of it:
+	// agents name a tool first and say later what it is to do.
 	announceTime = time.Second
 	// maxOpenCalls and maxOpenBytes bound what is remembered of calls that have no
 	// end yet, and maxEndedCalls those of a turn that have: an agent may never end any.
@@ -25,7 +25,7 @@ const (
 	maxCallID     = 1 << 10
 )
 
-// callUpdate is what is told about a call; an empty field is nothing new.
+// callUpdate is an update about a call; an empty field is nothing new.
 type callUpdate struct {
 	ID      string          `json:"toolCallId"`
 	Kind    string          `json:"kind"`
@@ -55,7 +55,7 @@ type toolCall struct {
 	since                  time.Time
 	told, denied           bool
 
-	progress *mask.Stream // of the text that was told while it ran
+	progress *mask.Stream // of the text that was reported while it ran
 	shown    string
 }
 
@@ -63,27 +63,27 @@ type toolCall struct {
 type record struct {
 	// calls are those that have no end yet, by their ids.
 	calls map[string]*toolCall
-	// waiting are the calls that were not told yet. There is hardly more than one:
-	// what is said about another one tells them.
+	// waiting are the calls that were not reported yet. There is hardly more than one:
+	// an update about another call has them reported.
 	waiting []*toolCall
 	began   int  // number of the last call
 	bytes   int  // what the calls hold
 	crowded bool // people know that not all of this turn is shown
-	// ended are the calls of this turn that have: what is said of them later is not
-	// told, for it would look like another call.
+	// ended are the calls of this turn that have ended: later updates about them are not
+	// reported, for they would look like another call.
 	ended map[string]bool
 	// leftOpen says that the last turn ended with calls that had not.
 	leftOpen bool
 	namedIDs bool    // see form
-	cost     float64 // of the session so far, in dollars; negative while it is not told
-	looked   int     // calls that were looked at, for tests: it must not grow with those that are open
+	cost     float64 // of the session so far, in dollars; negative while it is unknown
+	looked   int     // calls that were visited, for tests: it must not grow with those that are open
 }
 
 func newRecord(f form) *record {
 	return &record{calls: map[string]*toolCall{}, ended: map[string]bool{}, cost: -1, namedIDs: f.namedIDs}
 }
 
-// update takes in what is told about a call.
+// update takes in an update about a call.
 func (r *record) update(t *turn, begins bool, u callUpdate) {
 	u.ID = u.ID[:min(len(u.ID), maxCallID)]
 	if u.ID == "" || !begins && r.ended[u.ID] {
@@ -133,7 +133,7 @@ func (r *record) begin(id string) *toolCall {
 	return c
 }
 
-// crowd says once in a turn that something is not told.
+// crowd says once in a turn that something is not reported.
 func (r *record) crowd(t *turn) {
 	if !r.crowded {
 		r.crowded = true
@@ -206,8 +206,8 @@ func (c *toolCall) content(raw json.RawMessage) {
 	}
 }
 
-// meta reads what agents say beside the protocol: the tool's own name, and the
-// output and exit code of a terminal of theirs.
+// meta reads what agents say outside the protocol: the tool's own name, and the
+// output and exit code of one of their terminals.
 func (c *toolCall) meta(raw json.RawMessage) {
 	var m struct {
 		Claude struct {
@@ -238,12 +238,12 @@ func (c *toolCall) hasInput() bool {
 	return json.Unmarshal(c.input, &input) == nil && len(input) > 0
 }
 
-// announce tells the calls that were waiting for more, but for one.
+// announce reports the calls that were waiting for more, but for one.
 func (r *record) announce(t *turn, but string) {
 	r.tellWaiting(t, func(c *toolCall) bool { return c.id != but })
 }
 
-// grownOld tells calls that have waited long enough.
+// grownOld reports calls that have waited long enough.
 func (r *record) grownOld(t *turn, now time.Time) {
 	r.tellWaiting(t, func(c *toolCall) bool {
 		old := now.Sub(c.since) >= announceTime
@@ -274,7 +274,7 @@ func (r *record) tell(t *turn, c *toolCall) {
 }
 
 // tellProgress emits what a running call has put out since. Agents send the whole
-// each time; what is no longer the beginning of it is told with the result only.
+// each time; if that no longer begins with the earlier text, it is reported with the result only.
 func (c *toolCall) tellProgress(t *turn) {
 	news, goesOn := strings.CutPrefix(c.text, c.shown)
 	if !goesOn || news == "" || c.kind != "execute" {
@@ -297,7 +297,7 @@ func (r *record) end(t *turn, c *toolCall, state string) {
 	r.bytes -= c.counted
 	delete(r.calls, c.id)
 	if len(r.ended) >= maxEndedCalls {
-		clear(r.ended) // what is said of the older ones is shown as another call
+		clear(r.ended) // later updates about the older ones appear as another call
 	}
 	r.ended[c.id] = true
 }
@@ -338,7 +338,7 @@ func (c *toolCall) category() string {
 	return "integration"
 }
 
-// toolName is the tool's own name where it can be known, else what kind it is of.
+// toolName is the tool's own name where it can be known, else its kind.
 func (c *toolCall) toolName() string {
 	switch first := strings.TrimSpace(c.first); {
 	case c.name != "":
@@ -357,7 +357,7 @@ func (c *toolCall) toolName() string {
 	return "tool"
 }
 
-// server is the server and the tool of a call of a tool server, where the agent
+// server is the server and the tool that a call is for, where the agent
 // says so in its input.
 func (c *toolCall) server() string {
 	var input struct {
@@ -389,9 +389,9 @@ func (c *toolCall) inputs() map[string]any {
 	return out
 }
 
-// outputs are what came of it. Raw text is taken before the content, which may be
-// decorated for a reader; the content before a raw object, which often has the
-// same in it once more.
+// outputs are the results of a call. Raw text is preferred to the content, which may be
+// decorated for a reader; the content to a raw object, which often repeats
+// the same.
 func (c *toolCall) outputs() map[string]any {
 	out := map[string]any{}
 	var raw string
@@ -449,7 +449,7 @@ func (c *toolCall) exitCode() *int {
 	return nil
 }
 
-// object is a JSON object as it is; anything else under a name. Too much of it is
+// object is a JSON object as it is; anything else under a name. If it is too long, it is
 // cut as text.
 func object(raw json.RawMessage, name string) map[string]any {
 	if len(raw) == 0 || string(raw) == "null" {

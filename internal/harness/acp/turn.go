@@ -18,12 +18,12 @@ import (
 const (
 	// tick is how often a turn looks whether something has waited too long.
 	tick = 250 * time.Millisecond
-	// quiet is how long nothing must come after the end of a turn: updates may be
-	// under way that belong to it. Later ones are told in the next turn.
+	// quiet is how long nothing may come after the end of a turn: updates that
+	// belong to it may be under way. Later ones are reported in the next turn.
 	quiet = 100 * time.Millisecond
 	// lateTime bounds the wait for quiet.
 	lateTime = time.Second
-	// remindTime is how often an agent is told again that its turn is cancelled: a
+	// remindTime is how often an agent is reminded that its turn is cancelled: a
 	// cancel that overtakes its prompt means nothing.
 	remindTime = time.Second
 )
@@ -63,7 +63,7 @@ func (t *turn) event(kind lineshaft.EventType, data any) {
 	t.emit(lineshaft.NewDraft(kind, t.session.env.Now(), data))
 }
 
-// run consumes until the turn has ended, whoever ends it.
+// run consumes until the turn has ended, whatever ends it.
 func (t *turn) run(ctx context.Context) *end {
 	ticker := time.NewTicker(tick)
 	defer ticker.Stop()
@@ -95,7 +95,7 @@ func (t *turn) run(ctx context.Context) *end {
 	}
 }
 
-// drain handles what is there; it stops at an end.
+// drain handles what has come; it stops at an end.
 func (t *turn) drain(ctx context.Context) *end {
 	for {
 		i, ok := t.session.queue.pop()
@@ -116,7 +116,7 @@ func (t *turn) drain(ctx context.Context) *end {
 	}
 }
 
-// next is a message that the agent still has to get in this turn.
+// next is a message that the agent must still get in this turn.
 func (t *turn) next(e *end, stopped bool) string {
 	if len(t.said) == 0 || e.err != nil || stopped {
 		return ""
@@ -151,7 +151,7 @@ func (t *turn) late(ctx context.Context, e *end) {
 	}
 }
 
-// finish says what is left to tell at the end of a turn.
+// finish reports what is left at the end of a turn.
 func (t *turn) finish(stopped bool) {
 	t.text.flush()
 	t.known.endTurn(t, stopped)
@@ -171,7 +171,7 @@ func (c *stopping) begin(ctx context.Context, s *session) {
 	}
 }
 
-// tick goes on with it: a reminder, and in the end force.
+// tick takes the next step: a reminder, and in the end force.
 func (c *stopping) tick(ctx context.Context, s *session, now time.Time) {
 	switch {
 	case c.began.IsZero() || c.forced:
@@ -185,9 +185,9 @@ func (c *stopping) tick(ctx context.Context, s *session, now time.Time) {
 }
 
 // clear makes sure, after a turn that was ended from outside, that nothing of it
-// goes on. An agent that left tools open may have left their processes running:
-// it is ended with its whole tree, and the next turn goes on with its session in a
-// new process. One that could not do that keeps running.
+// continues. An agent that left tools open may have left their processes running:
+// it is ended with its whole tree, and the next turn continues its session in a
+// new process. An agent that could not do that keeps running.
 func (t *turn) clear(ctx context.Context, e *end) {
 	if e.agent == nil || e.agent.over() || !t.known.leftOpen {
 		return
@@ -207,7 +207,7 @@ func (t *turn) clear(ctx context.Context, e *end) {
 	t.drain(ctx)
 }
 
-// result is what a turn came to that ended by itself.
+// result is the result of a turn that ended on its own.
 func (s *session) result(t *turn, e *end) (lineshaft.TurnResult, error) {
 	if e.err != nil {
 		return s.failure(e)

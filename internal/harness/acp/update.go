@@ -17,7 +17,7 @@ type update struct {
 }
 
 // update makes events of one update. Kinds that mean nothing for the log of a run,
-// and those of later versions of the protocol, are passed over.
+// and those of later versions of the protocol, are ignored.
 func (t *turn) update(raw json.RawMessage) {
 	var params struct {
 		Update json.RawMessage `json:"update"`
@@ -71,7 +71,7 @@ type block struct {
 	Resource json.RawMessage `json:"resource"`
 }
 
-// blockText is what a block says; of what is no text, that it was there.
+// blockText is the text of a block; for a block without text, a note that there was one.
 func blockText(raw json.RawMessage) string {
 	var b block
 	lenient(raw, &b)
@@ -93,7 +93,7 @@ func blockText(raw json.RawMessage) string {
 	return "[" + clip(b.Type, 20) + "]"
 }
 
-// plan tells the whole plan.
+// plan reports the whole plan.
 func (t *turn) plan(raw json.RawMessage) {
 	var entries []struct {
 		Content  string `json:"content"`

@@ -196,7 +196,7 @@ func TestX6ACPLongTexts(t *testing.T) {
 	}
 }
 
-// What agents told of their consumption, as it was captured from them.
+// What agents reported of their consumption, as it was captured from them.
 func TestX6ACPUsage(t *testing.T) {
 	t.Parallel()
 	tests := []struct{ name, cost, answer, want string }{
@@ -264,7 +264,7 @@ func TestX6ACPCostAddsUp(t *testing.T) {
 }
 
 // FuzzUpdates feeds the output of an agent: nothing in it may bring us down, and
-// everything that is told is valid.
+// every event is valid.
 func FuzzUpdates(f *testing.F) {
 	for _, seed := range []string{
 		`{"jsonrpc":"2.0","method":"session/update","params":{"update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}}`,

@@ -25,7 +25,7 @@ type tokens struct {
 }
 
 // sums are all that went in and out. Some agents count the cached tokens and the
-// thoughts among the others, some beside them: the total tells.
+// thoughts among the others, some beside them: the total shows which.
 func (k tokens) sums() (in, out int64) {
 	in, out = k.Input+k.CachedRead+k.CachedWrite, k.Output+k.Thought
 	if k.Total > 0 && in+out > k.Total {
@@ -76,8 +76,8 @@ func (t *turn) spent(raw json.RawMessage) {
 	}
 }
 
-// bill is what came to the cost since the last time, in millionths of a dollar. An
-// agent that begins to count again in a new process is not asked for what it forgot.
+// bill is the cost that was added since the last time, in millionths of a dollar. An
+// agent that begins to count again in a new process is not charged for what it forgot.
 func (s *session) bill() int64 {
 	if s.known.cost < 0 || s.known.cost == s.cost {
 		return 0

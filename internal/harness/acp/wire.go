@@ -15,31 +15,31 @@ import (
 const (
 	// maxLine is the longest message of an agent. The SDK ends a connection at 10 MiB.
 	maxLine = 10<<20 - 1024
-	// headLength is how far into a message that is too long its kind is looked for.
+	// headLength is how much of an overlong message is searched for its kind.
 	headLength = 512
 	// maxUnanswered is how many requests an agent may have open. All but a few
-	// questions to people are answered at once: who has more does not read the answers.
+	// questions to people are answered at once: an agent with more does not read the answers.
 	maxUnanswered = 256
-	// maxID is the longest id of a request: its answer has it once more.
+	// maxID is the longest id of a request: its answer repeats it.
 	maxID = 1 << 10
 )
 
-// wire takes the standard output of an agent apart into messages. It is written
-// to by one goroutine.
+// wire splits the standard output of an agent into messages. One goroutine
+// writes to it.
 type wire struct {
 	queue *queue
 	// calls gets the requests and answers, for the SDK.
 	calls io.Writer
-	// noise gets what is no message.
+	// noise gets what is not a message.
 	noise io.Writer
-	// tooLong is called for a message that is longer than maxLine, with whether the
+	// tooLong is called for a message longer than maxLine; harmless says that the
 	// session can do without it.
 	tooLong func(harmless bool)
-	// misuse is called, once, with why the agent has to be ended.
+	// misuse is called, once, with the reason to end the agent.
 	misuse func(why string)
 	// unanswered are the requests that were passed on and whose answers are not sent.
 	unanswered atomic.Int64
-	// replay is set while the agent tells the history of a session that it loads:
+	// replay is set while the agent replays the history of a session that it loads:
 	// the run's log has it already.
 	replay   atomic.Bool
 	replayed atomic.Int64 // updates that were passed over because of it
@@ -88,7 +88,7 @@ func (w *wire) end() {
 	}
 }
 
-// message sorts one line.
+// message dispatches one line.
 func (w *wire) message(line []byte) {
 	var head struct {
 		ID     json.RawMessage `json:"id"`

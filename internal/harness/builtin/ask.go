@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// longestPause is the most that an endpoint can make us wait before a try.
+	// longestPause is the longest that an endpoint can make us wait before a try.
 	longestPause = 2 * time.Minute
-	// patience is how long after the first try the last may begin.
+	// patience is how long after the first try the last one may begin.
 	patience = 12 * time.Minute
 )
 
@@ -64,9 +64,9 @@ func (t *turn) count(request chat.Request, usage chat.Usage) {
 	}
 }
 
-// persist asks until there is an answer, the error will not go away, or the
+// persist asks until there is an answer, the error is lasting, or the
 // tries are used up. What people saw of an answer that was cut is followed by a
-// notice, and is no part of the conversation.
+// notice, and is not part of the conversation.
 func (t *turn) persist(ctx context.Context, request chat.Request, show *speakers) (chat.Answer, error) {
 	begin := time.Now()
 	for try := 1; ; try++ {

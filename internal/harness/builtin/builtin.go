@@ -4,8 +4,8 @@
 // servers run in the sandbox like any agent; files are read and written here, in
 // the workspace and nowhere else.
 //
-// The conversation of a run is kept in its workspace, so that a follow-up goes on
-// with it, in this execution or a later one. One session does one turn at a time.
+// The conversation of a run is kept in its workspace, so that a follow-up continues
+// it, in this execution or a later one. One session does one turn at a time.
 package builtin
 
 import (
@@ -31,7 +31,7 @@ type Policy string
 const (
 	// Allow uses it. The sandbox is the wall.
 	Allow Policy = "allow"
-	// Deny tells the model that it may not.
+	// Deny answers the model that it may not.
 	Deny Policy = "deny"
 	// Ask asks people; the run is BLOCKED meanwhile.
 	Ask Policy = "ask"
@@ -39,8 +39,8 @@ const (
 
 // Options are the settings of the agent. Zero values mean the defaults.
 type Options struct {
-	// Policy is for commands, changes of files and the tools of servers of a run; nil is
-	// what its configuration says, and Allow if that says nothing. A word that is none of the policies counts as Deny.
+	// Policy is for commands, changes of files and the tools of servers of a run; nil means
+	// what its configuration says, and Allow if that says nothing. A word that is not a policy counts as Deny.
 	Policy func(job lineshaft.Job) Policy
 	// MaxCalls is how often a model is asked in one turn. Default 100.
 	MaxCalls int
@@ -54,13 +54,13 @@ type Options struct {
 	// FirstPause is the time before the second try; it doubles with each. Default 1 s.
 	FirstPause time.Duration
 	// FirstByte is how long an answer may take to begin. Default 5 min: a model on a
-	// small machine reads a long conversation for minutes.
+	// small machine needs minutes to read a long conversation.
 	FirstByte time.Duration
 	// Idle is how long an answer may pause. Default 60 s.
 	Idle time.Duration
 	// Connect is how long a tool server may take to start. Default 30 s.
 	Connect time.Duration
-	// Wait pauses and says whether ctx goes on. Default: by the clock.
+	// Wait pauses and says whether ctx is still live. Default: by the clock.
 	Wait func(ctx context.Context, pause time.Duration) bool
 }
 
@@ -132,8 +132,8 @@ func (b *Builtin) Open(ctx context.Context, env harness.Environment) (harness.Se
 	return s, nil
 }
 
-// choose finds the way to a model. Where both protocols lead to one, the name of
-// the model decides, as far as it is known whose it is.
+// choose finds the way to a model. Where both protocols lead to one, the vendor of
+// the model decides, as far as its name shows it.
 func choose(env harness.Environment) (model.Protocol, harness.Access, error) {
 	first, second := model.Anthropic, model.OpenAI
 	if wanted := env.Job.Config.Model(); wanted != "" && !strings.Contains(strings.ToLower(wanted), "claude") {
@@ -196,7 +196,7 @@ func (s *session) Close(ctx context.Context) error {
 	return errors.Join(err, s.files.root.Close())
 }
 
-// system is what the model is told about itself. The task comes as a message.
+// system is what the model learns about itself. The task comes as a message.
 func (s *session) system() string {
 	var b strings.Builder
 	b.WriteString("You are Lineshaft's built-in agent. You do one task on your own, in a workspace on a server; nobody watches while you work, " +

@@ -73,7 +73,7 @@ func (s *session) learn(request chat.Request, window int) {
 	}
 }
 
-// fit shortens the conversation until it has at most so many tokens: old tool
+// fit shortens the conversation until it has at most that many tokens: old tool
 // results first, then the older turns become a summary.
 func (t *turn) fit(ctx context.Context, limit int) error {
 	before := t.tokens()
@@ -153,8 +153,8 @@ func (t *turn) hush() *speakers {
 	return show
 }
 
-// cutAt finds the first answer of the model from which on the conversation has at
-// most so many tokens; the last one if none has.
+// cutAt finds the first answer of the model from which the conversation has at
+// most that many tokens; the last answer if none does.
 func (s *session) cutAt(limit int) int {
 	best := 0
 	for i, m := range s.messages {

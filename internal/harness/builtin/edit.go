@@ -61,8 +61,8 @@ func runRead(_ context.Context, t *turn, call invocation) outcome {
 	return result
 }
 
-// fileOf decodes the arguments, and reads the file that one of them names; given
-// is set to its path below the workspace.
+// fileOf decodes the arguments, and reads the file that one of them names; it sets given
+// to the file's path below the workspace.
 func (t *turn) fileOf(call invocation, in any, given *string) ([]byte, error) {
 	if err := call.decode(in); err != nil {
 		return nil, err

@@ -76,7 +76,7 @@ type endpoint struct {
 	protocol model.Protocol
 	url      string
 
-	// counts makes it tell the size of requests, as endpoints do; else it says 10 tokens.
+	// counts makes it report the size of requests, as endpoints do; else it says 10 tokens.
 	counts bool
 
 	mu       sync.Mutex

@@ -47,7 +47,7 @@ func TestX13BuiltinTriesAgain(t *testing.T) {
 		if notices := data[lineshaft.NoticeData](t, a, lineshaft.EventNotice); len(notices) != 5 || !strings.Contains(notices[0].Text, "status 429: not now") || !strings.Contains(notices[0].Text, "Try 2 of 6 in 7s") {
 			t.Errorf("notices %+v", notices)
 		}
-		// What came of the cut answer was not shown yet, so it is not shown at all.
+		// The text of the cut answer was not shown yet, so it is not shown at all.
 		if messages := data[lineshaft.MessageData](t, a, lineshaft.EventMessage); len(messages) != 1 || messages[0].Text != "whole" {
 			t.Errorf("messages %+v", messages)
 		}

@@ -18,8 +18,8 @@ import (
 // maxFile is the largest file that the tools read or change.
 const maxFile = 4 << 20
 
-// files are those of the workspace. All access is through an os.Root: what the
-// agent's processes change meanwhile, links above all, does not lead outside.
+// files are those of the workspace. All access is through an os.Root: changes by the
+// agent's processes meanwhile, above all links, do not lead outside.
 type files struct {
 	root *os.Root
 	// guest is the workspace as the agent's processes see it.
@@ -60,7 +60,7 @@ func (f *files) outside(given string) error {
 	return fmt.Errorf("%q is outside of the workspace; the file tools work below %s only", cut(given, 200), f.guest)
 }
 
-// open opens a regular file. A pipe that somebody put in its place must not block.
+// open opens a regular file. A pipe in its place must not block.
 func (f *files) open(name string, flag int) (*os.File, fs.FileInfo, error) {
 	file, err := f.root.OpenFile(name, flag|syscall.O_NONBLOCK, 0o644)
 	if err != nil {
@@ -104,8 +104,8 @@ func (f *files) read(name string) ([]byte, error) {
 	return text, nil
 }
 
-// write puts a text into a file, which is made with its folders if it is not there.
-// What is made belongs to the workspace's user.
+// write puts a text into a file, and makes the file and its folders if they are missing.
+// They belong to the workspace's user.
 func (f *files) write(name string, text []byte) (made bool, err error) {
 	if name == "." {
 		return false, errors.New("the path names the workspace itself, not a file")
@@ -160,8 +160,8 @@ func (f *files) folders(name string) error {
 	return f.give(func(uid, gid int) error { return f.root.Lchown(name, uid, gid) })
 }
 
-// give makes the workspace's user the owner of what was made. Only root can, and
-// only root has to: otherwise there is one user.
+// give makes the workspace's user the owner of a new file. Only root can, and
+// only root must: otherwise there is one user.
 func (f *files) give(chown func(uid, gid int) error) error {
 	if os.Geteuid() != 0 {
 		return nil

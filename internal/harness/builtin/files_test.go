@@ -13,7 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
 
-// results runs tool calls one after the other and gives what the model was told.
+// results runs tool calls one after the other and returns what the model got.
 func (a *agent) results(t *testing.T, e *endpoint, calls ...reply) []string {
 	t.Helper()
 	e.mu.Lock()

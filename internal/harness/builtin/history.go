@@ -20,14 +20,14 @@ const (
 
 // history is a conversation as it is kept in the workspace. The agent's processes
 // can change it, as they can with any agent's session files: it is read with care
-// and decides nothing but what the model is told.
+// and decides nothing but what the model sees.
 type history struct {
 	Version  int            `json:"version"`
 	Window   int            `json:"window,omitempty"`
 	Messages []chat.Message `json:"messages"`
 }
 
-// load goes on with the conversation of an earlier execution, if there is one.
+// load continues the conversation of an earlier execution, if there is one.
 func (s *session) load() error {
 	text, err := s.env.ReadFile(historyFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +38,7 @@ func (s *session) load() error {
 	}
 	var h history
 	if err := json.Unmarshal([]byte(text), &h); err != nil || h.Version != historyVersion {
-		return nil //nolint:nilerr // it is the agent's to spoil: begin anew
+		return nil //nolint:nilerr // it is the agent's to spoil: begin again
 	}
 	s.messages = consistent(h.Messages)
 	s.resumed = len(s.messages) > 0
@@ -57,7 +57,7 @@ func (t *turn) saveSoon() {
 }
 
 // save keeps the conversation for later executions, without secrets. A
-// conversation that cannot be kept is told, and costs only them.
+// conversation that cannot be kept is reported, and costs only them.
 func (t *turn) save() {
 	begin := time.Now()
 	raw, err := t.encode()
@@ -71,7 +71,7 @@ func (t *turn) save() {
 	t.saving = t.saved.Sub(begin)
 }
 
-// encode gives the conversation as it is kept: as much of its end as may be.
+// encode returns the conversation as it is kept: as much of its end as fits.
 func (t *turn) encode() ([]byte, error) {
 	from, size := len(t.messages), 0
 	for ; from > 0; from-- {
@@ -95,8 +95,8 @@ func (t *turn) encode() ([]byte, error) {
 	}
 }
 
-// consistent drops what no endpoint takes: results without their calls, calls
-// without results, roles that are none, and a beginning that is not the user's.
+// consistent drops what no endpoint accepts: results without their calls, calls
+// without results, unknown roles, and a beginning that is not the user's.
 func consistent(messages []chat.Message) []chat.Message {
 	var out []chat.Message
 	for i, m := range messages {
@@ -158,8 +158,8 @@ func matching(results []chat.Result, before []chat.Message) []chat.Result {
 	return out
 }
 
-// firstOf finds results by the ids of their calls. The file that they come from is
-// the agent's, and may have very many.
+// firstOf finds results by the ids of their calls. They come from a file that
+// belongs to the agent, and may be very many.
 func firstOf(results []chat.Result) map[string]chat.Result {
 	first := make(map[string]chat.Result, len(results))
 	for _, result := range results {

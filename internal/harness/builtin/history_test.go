@@ -13,7 +13,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
 
-// A later execution goes on with the conversation of the one before.
+// A later execution continues the conversation of the one before.
 func TestR6BuiltinGoesOnInALaterExecution(t *testing.T) {
 	t.Parallel()
 	protocols(t, func(t *testing.T, protocol model.Protocol) {

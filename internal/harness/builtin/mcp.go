@@ -28,10 +28,10 @@ const (
 	maxDescription = 4 << 10
 	maxToolName    = 64
 	maxRefusal     = 400
-	// protocolVersion is one that old servers know too: the greeting of later ones is
-	// answered by some of them with silence.
+	// protocolVersion is one that old servers also know: some of them answer the greeting of
+	// later versions with silence.
 	protocolVersion = "2025-06-18"
-	// serverGrace is what a server gets to end by itself.
+	// serverGrace is how long a server gets to end on its own.
 	serverGrace = 2 * time.Second
 )
 
@@ -43,8 +43,8 @@ type server struct {
 	kill    context.CancelFunc
 }
 
-// joinServers connects the run's tool servers, once. One that does not come up
-// costs its tools and nothing else.
+// joinServers connects the run's tool servers, once. If one does not come up,
+// only its tools are missing.
 func (t *turn) joinServers(ctx context.Context) {
 	for t.joined < len(t.env.ToolServers) && ctx.Err() == nil {
 		given := t.env.ToolServers[t.joined]
@@ -83,7 +83,7 @@ func (t *turn) join(ctx context.Context, given harness.ToolServer) (err error) {
 	}
 	if err != nil {
 		if s.session != nil {
-			_ = s.session.Close() // it is of no use
+			_ = s.session.Close() // it is useless
 		}
 		s.stop()
 		stderr.end()
@@ -135,8 +135,8 @@ func (t *turn) reachServer(given harness.ToolServer, said *atomic.Pointer[string
 	}
 }
 
-// headers adds those of the server to each request, and keeps the words of a refusal:
-// the client tells its status alone, but the gateway says what to do.
+// headers adds those of the server to each request, and keeps the text of a refusal:
+// the client reports its status alone, but the gateway says what to do.
 type headers struct {
 	next http.RoundTripper
 	add  map[string]string
@@ -192,7 +192,7 @@ func (t *turn) listTools(ctx context.Context, s *server) error {
 	return nil
 }
 
-// toolName is one that every endpoint takes, and no other tool has.
+// toolName is a name that every endpoint accepts, and no other tool has.
 func toolName(server, name string) string {
 	full := "mcp__" + server + "__" + name
 	plain := regexp.MustCompile(`[^a-zA-Z0-9_-]`).ReplaceAllString(full, "_")
@@ -255,7 +255,7 @@ func (s *server) stop() {
 	}
 }
 
-// closeServers says goodbye to each server, and ends what does not go.
+// closeServers says goodbye to each server, and ends those that stay.
 func (s *session) closeServers(ctx context.Context) error {
 	var errs []error
 	for _, server := range s.servers {
@@ -267,7 +267,7 @@ func (s *session) closeServers(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// leave closes the connection, upon which a program should end by itself.
+// leave closes the connection, upon which a program should end on its own.
 func (s *server) leave(ctx context.Context) error {
 	defer s.kill()
 	grace, cancel := context.WithTimeout(ctx, serverGrace)
@@ -275,7 +275,7 @@ func (s *server) leave(ctx context.Context) error {
 	closed := make(chan struct{})
 	go func() {
 		defer close(closed)
-		_ = s.session.Close() // that it was closed before is no matter
+		_ = s.session.Close() // it may have been closed before
 	}()
 	select {
 	case <-closed:
@@ -289,7 +289,7 @@ func (s *server) leave(ctx context.Context) error {
 	case <-grace.Done():
 	}
 	s.kill()
-	// What it still had to say when nobody listened any more is no matter either.
+	// What it still had to say when nobody listened any more does not matter either.
 	if _, err := s.process.Wait(); errors.Is(err, sandbox.ErrSupervisorLost) {
 		return err
 	}

@@ -228,7 +228,7 @@ func TestX7BuiltinMuteToolServer(t *testing.T) {
 	}
 }
 
-// What the gateway says about a server that it does not reach is told.
+// What the gateway says about a server that it does not reach is reported.
 func TestX7BuiltinToolServerRefused(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

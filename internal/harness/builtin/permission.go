@@ -19,8 +19,8 @@ func permissionOptions() []lineshaft.PermissionOption {
 	}
 }
 
-// permit asks the policy about a call. What it returns is said to the model; an
-// empty text lets the call go on.
+// permit asks the policy about a call. The returned text is for the model; an
+// empty text lets the call continue.
 func (t *turn) permit(ctx context.Context, call chat.Call, at invocation) (refused string, err error) {
 	if t.policy == Allow || t.allowed[call.Name] {
 		return "", nil

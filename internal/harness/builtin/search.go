@@ -20,7 +20,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/harness/builtin/chat"
 )
 
-// The bounds of looking through a workspace: an agent may have filled it.
+// The bounds of a search through a workspace: an agent may have filled it.
 const (
 	maxListed   = 1000
 	maxVisited  = 50_000
@@ -41,7 +41,7 @@ type walker struct {
 }
 
 func (w *walker) walk(ctx context.Context, dir string, depth int) error {
-	// A pipe that somebody put in its place must not block.
+	// A pipe in its place must not block.
 	folder, err := w.root.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return err
@@ -69,7 +69,7 @@ func (w *walker) walk(ctx context.Context, dir string, depth int) error {
 		if err != nil {
 			return err
 		}
-		// A folder that cannot be read, or is gone, is passed over.
+		// A folder that cannot be read, or is gone, is skipped.
 		if entry.IsDir() && depth < maxDepth {
 			if err := w.walk(ctx, name, depth+1); errors.Is(err, errEnough) || ctx.Err() != nil {
 				return err

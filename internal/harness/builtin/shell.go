@@ -42,8 +42,8 @@ func shellTool() tool {
 	}
 }
 
-// runShell runs a script in the sandbox. Its output goes to people while it comes
-// and to the model at the end.
+// runShell runs a script in the sandbox. People see its output as it comes,
+// the model at the end.
 func runShell(ctx context.Context, t *turn, call invocation) outcome {
 	var in struct {
 		Command string  `json:"command"`
@@ -56,7 +56,7 @@ func runShell(ctx context.Context, t *turn, call invocation) outcome {
 		return problem(errors.New("the command is empty"))
 	}
 	limit := time.Duration(min(cmp.Or(max(in.Timeout, 0), shellSeconds), maxShellSeconds) * float64(time.Second))
-	// A file, because arguments are short and can be read by everybody.
+	// A file, because arguments are short and everyone can read them.
 	script, err := t.env.WriteFile(scriptFile, in.Command)
 	if err != nil {
 		return outcome{fatal: err}
@@ -134,8 +134,8 @@ func cut(text string, n int) string {
 // valid drops what cutting left of a character.
 func valid(text string) string { return strings.ToValidUTF8(text, "") }
 
-// gathered keeps the head and the tail of what a program prints. It may be
-// written from several goroutines.
+// gathered keeps the head and the tail of what a program prints. Several goroutines
+// may write to it.
 type gathered struct {
 	limit int
 

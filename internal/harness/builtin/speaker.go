@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// An event of a message waits until it has so many bytes, or for so long.
+	// An event of a message waits until it has that many bytes, or for that long.
 	gatherBytes = 2 << 10
 	gatherTime  = 500 * time.Millisecond
 	// longWord is when a text without a gap is cut all the same.

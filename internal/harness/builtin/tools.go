@@ -48,8 +48,8 @@ func (i invocation) decode(into any) error {
 	return nil
 }
 
-// outcome is how a tool ended. A fatal error ends the turn; everything else is
-// told to the model.
+// outcome is how a tool ended. A fatal error ends the turn; everything else
+// goes to the model.
 type outcome struct {
 	text   string
 	failed bool
@@ -62,8 +62,8 @@ func done(format string, args ...any) outcome { return outcome{text: fmt.Sprintf
 
 func problem(err error) outcome { return outcome{text: err.Error(), failed: true} }
 
-// name gives the calls of an answer ids of their own, which some servers leave out
-// or give twice.
+// name gives the calls of an answer ids of their own: some servers leave them out
+// or use one twice.
 func (t *turn) name(calls []chat.Call) {
 	seen := map[string]bool{"": true}
 	for i := range calls {
@@ -199,8 +199,8 @@ func shown(arguments json.RawMessage) map[string]any {
 	return input
 }
 
-// schema makes a JSON Schema of the names of properties, each with its type and
-// what it is for. Those whose name ends with ? may be left out.
+// schema makes a JSON Schema from the names of properties, each with its type and
+// purpose. Properties whose name ends with ? may be left out.
 func schema(properties ...[3]string) json.RawMessage {
 	type property struct {
 		Type        string `json:"type"`

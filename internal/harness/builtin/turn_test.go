@@ -111,7 +111,7 @@ func TestR6BuiltinFollowupGoesOn(t *testing.T) {
 }
 
 // An interrupt in the middle of a command ends it; the conversation stays whole
-// and the next turn goes on.
+// and the next turn continues.
 func TestR8BuiltinInterrupt(t *testing.T) {
 	t.Parallel()
 	protocols(t, func(t *testing.T, protocol model.Protocol) {
@@ -193,7 +193,7 @@ func TestX6BuiltinGoesOnAfterItsLength(t *testing.T) {
 	})
 }
 
-// Some models stop without a word: they are asked once more, and then believed.
+// Some models stop without a word: they are asked again, and then believed.
 func TestX6BuiltinEmptyAnswers(t *testing.T) {
 	t.Parallel()
 	protocols(t, func(t *testing.T, protocol model.Protocol) {
@@ -426,7 +426,7 @@ func TestX7BuiltinAlwaysAllowed(t *testing.T) {
 	}
 }
 
-// A number that no answer has is a slip: people are told, and asked again.
+// A number that no answer has is a slip: people are notified, and asked again.
 func TestX7BuiltinAsksAgain(t *testing.T) {
 	t.Parallel()
 	options := quick()

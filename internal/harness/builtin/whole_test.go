@@ -306,7 +306,7 @@ func TestX7ToolNames(t *testing.T) {
 	}
 }
 
-// People are told what to do, by who refused and why.
+// People learn what to do, by who refused and why.
 func TestX12RefusalsSayWhatToDo(t *testing.T) {
 	t.Parallel()
 	for code, want := range map[string]string{

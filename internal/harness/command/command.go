@@ -58,8 +58,8 @@ type session struct {
 // Close has nothing to end.
 func (s *session) Close(context.Context) error { return nil }
 
-// recall is the prompt of a run that goes on with the conversation of others: a program has
-// no session of it, so the transcript is a file beside.
+// recall is the prompt of a run that continues the conversation of others: a program has
+// no session of it, so the transcript is in a file.
 func (s *session) recall(ctx context.Context, prompt string, emit harness.Emit) string {
 	text, notice := s.env.Recall(ctx, prompt)
 	emit(lineshaft.NewDraft(lineshaft.EventNotice, s.env.Now(), lineshaft.NoticeData{Level: "info", Text: notice}))

@@ -80,7 +80,7 @@ func TestR6CommandFollowupComesAlone(t *testing.T) {
 	}
 }
 
-// A prompt over 96 KiB is not in the variable, and one that nobody reads is no error.
+// A prompt over 96 KiB is not in the variable, and one that nobody reads is not an error.
 func TestX6CommandLongPrompt(t *testing.T) {
 	t.Parallel()
 	harnesstest.Each(t, func(t *testing.T, s sandbox.Sandbox) {

@@ -24,7 +24,7 @@ import (
 const Token = "lsr_0123456789abcdefSECRET"
 
 // Supervise is called first by the TestMain of a package whose tests start agents:
-// the test binary is its own supervisor, and the forward of agents without a network. When ok is true this process was one,
+// the test binary is its own supervisor, and the forward of agents without a network. When ok is true this process was one of them,
 // and ends with the code.
 func Supervise(ctx context.Context) (code int, ok bool) {
 	if len(os.Args) > 1 && os.Args[1] == "supervise" {
@@ -37,7 +37,7 @@ func Supervise(ctx context.Context) (code int, ok bool) {
 }
 
 // Options are those of a sandbox in a package whose TestMain calls Supervise. A program
-// with the race detector waits a second before it ends, unless it is told not to.
+// with the race detector waits a second before it ends, unless it is set not to.
 func Options() sandbox.Options {
 	self, err := os.Executable()
 	if err != nil {
@@ -46,7 +46,7 @@ func Options() sandbox.Options {
 	return sandbox.Options{Supervisor: []string{"/usr/bin/env", "GORACE=atexit_sleep_ms=0", self, "supervise"}, Program: self}
 }
 
-// Each runs a test in every sandbox. Bubblewrap may be missing on a laptop, not
+// Each runs a test in every sandbox. Bubblewrap may be missing on a laptop, but not
 // where tests decide something.
 func Each(t *testing.T, test func(t *testing.T, s sandbox.Sandbox)) {
 	t.Helper()
@@ -132,7 +132,7 @@ func (l *Log) AwaitStream(t *testing.T, stream, text string) {
 	}
 }
 
-// Environment is one without a worker: processes start at once and end with
+// Environment is an environment without a worker: processes start at once and end with
 // their context.
 func Environment(t *testing.T, s sandbox.Sandbox, job lineshaft.Job) harness.Environment {
 	t.Helper()

@@ -115,7 +115,7 @@ func (t *turn) todos(name string, input map[string]any) {
 		word := func(key string) string { s, _ := step[key].(string); return s }
 		state := word("status")
 		if !slices.Contains([]string{"pending", "in_progress", "completed"}, state) {
-			state = "completed" // cancelled ones are done with too
+			state = "completed" // cancelled ones are also done
 		}
 		steps = append(steps, lineshaft.PlanStep{Text: first(word("content"), word("description")), State: state, Priority: word("priority")})
 	}

@@ -126,7 +126,7 @@ func (t *turn) codexItem(kind string, item codexItem) bool {
 	return true
 }
 
-// codexCall tells a call and, when it is done, its result. Ids begin again in each
+// codexCall reports a call and, when it is done, its result. Ids begin again in each
 // turn, so the turn's own number keeps them apart.
 func (t *turn) codexCall(item codexItem, done bool, category, name string, input map[string]any, output string) {
 	id := t.unique(item.ID)

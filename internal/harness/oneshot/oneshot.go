@@ -1,7 +1,7 @@
 // Package oneshot drives the command-line agents claude, codex, gemini and
 // opencode in their one-shot modes, which print JSON lines: one start of the
 // program for each turn, and one session of the agent over all of them. It is for
-// workers that have the agent but nothing of it that speaks the Agent Client
+// workers that have the agent but no version of it that speaks the Agent Client
 // Protocol, and for runs that ask for it with config.harness.mode.
 package oneshot
 
@@ -27,10 +27,10 @@ var _ harness.Harness = Harness{}
 
 // tongue is how one agent is talked to.
 type tongue struct {
-	// before is what stands before the arguments of the preset.
+	// before are the arguments before those of the preset.
 	before []string
-	// args are the arguments after those of the preset. session is the one to go on
-	// with, or empty for a new one.
+	// args are the arguments after those of the preset. session is the one to
+	// continue, or empty for a new one.
 	args func(setup preset.Setup, session string) []string
 	// line takes one line of output and says whether it was understood.
 	line func(t *turn, kind string, raw []byte) bool

@@ -252,7 +252,7 @@ func TestX6Outcomes(t *testing.T) {
 	}
 }
 
-// A later execution goes on with the session, and with its counts.
+// A later execution continues the session, and its counts.
 func TestR6SessionIsKept(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "claude", say(claudeInit, claudeGood), say(claudeInit, claudeGood))
@@ -274,7 +274,7 @@ func TestR6SessionIsKept(t *testing.T) {
 		}
 		cost += u.CostMicros
 	}
-	if cost != 500_000 { // the agent tells the sum of its session each time
+	if cost != 500_000 { // the agent reports the sum of its session each time
 		t.Errorf("cost %d", cost)
 	}
 }
@@ -339,7 +339,7 @@ func TestX6OpenRefuses(t *testing.T) {
 	}
 }
 
-// Long lines and texts are cut, and what is no JSON comes out as it is.
+// Long lines and texts are cut, and what is not JSON comes out as it is.
 func TestX7LongLines(t *testing.T) {
 	t.Parallel()
 	p := begin(t, "gemini", say(geminiStart)+`head -c 17000000 /dev/zero | tr '\0' x; echo

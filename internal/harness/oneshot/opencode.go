@@ -7,8 +7,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/harness/preset"
 )
 
-// opencode is opencode: opencode run --format json. It says nothing at the end of
-// a turn but leaves.
+// opencode is opencode: opencode run --format json. It ends without saying anything
+// at the end of a turn.
 func opencode() tongue {
 	return tongue{before: []string{"run", "--format", "json"}, args: opencodeArgs, line: opencodeLine, endless: true}
 }
@@ -84,7 +84,7 @@ func opencodeLine(t *turn, kind string, raw []byte) bool {
 	return true
 }
 
-// opencodeTool tells a call, which is printed when it has ended.
+// opencodeTool reports a call, which is printed when it has ended.
 func (t *turn) opencodeTool(e opencodeEvent) {
 	p := e.Part
 	t.beginCall(p.CallID, category(p.Tool), p.Tool, p.State.Input)

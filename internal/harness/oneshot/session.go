@@ -15,7 +15,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
 
-// linger is how long a program may take to leave after it has said that the turn
+// linger is how long a program may take to end after it has said that the turn
 // has ended.
 const linger = 10 * time.Second
 
@@ -49,7 +49,7 @@ func (s *session) Turn(ctx context.Context, turn lineshaft.Turn, emit harness.Em
 	if earlier == "" || began || err != nil || ctx.Err() != nil || result.State == lineshaft.Succeeded {
 		return s.ended(ctx, result, err)
 	}
-	// The agent has said nothing: what it should go on with is not there.
+	// The agent has said nothing: the session to continue does not exist.
 	s.event(emit, lineshaft.EventNotice, lineshaft.NoticeData{
 		Level: "warning",
 		Text:  s.env.Mask().String("The agent could not continue its earlier session (" + result.Message + ")."),
@@ -75,7 +75,7 @@ func (s *session) ended(ctx context.Context, result lineshaft.TurnResult, err er
 	return result, nil
 }
 
-// run starts the program once. began says that the agent has told of anything.
+// run starts the program once. began says that the agent has reported anything.
 func (s *session) run(ctx context.Context, setup preset.Setup, earlier, prompt string, emit harness.Emit) (result lineshaft.TurnResult, began bool, err error) {
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -130,7 +130,7 @@ func (s *session) event(emit harness.Emit, kind lineshaft.EventType, data any) {
 	emit(lineshaft.NewDraft(kind, s.env.Now(), data))
 }
 
-// state is what is remembered of the agent's own session, over executions too.
+// state is what is remembered of the agent's own session, also between executions.
 type state struct {
 	ID string `json:"session_id"`
 	// What the agent has counted in its session until now.
@@ -141,8 +141,8 @@ type state struct {
 
 func (s *session) file() string { return s.agent.Name + "-session.json" }
 
-// earlier is the session to go on with; empty when there is none. The file is part
-// of a snapshot by its name, and so is what the agent itself remembers in its home.
+// earlier is the session to continue; empty when there is none. The file is part
+// of a snapshot by its name, and so are the agent's own files in its home.
 func (s *session) earlier() string {
 	if s.state.ID != "" {
 		return s.state.ID
@@ -156,7 +156,7 @@ func (s *session) earlier() string {
 	return ""
 }
 
-// good says that an id cannot be taken for an option: the agent may have written it.
+// good says that an id cannot be mistaken for an option: the agent may have written it.
 func good(id string) bool { return id != "" && !strings.HasPrefix(id, "-") && len(id) <= 200 }
 
 func (s *session) keep(id string) {

@@ -19,7 +19,7 @@ type toolCall struct {
 	output         map[string]any // nil when it has ended
 }
 
-// beginCall tells a call, once.
+// beginCall reports a call, once.
 func (t *turn) beginCall(id, category, name string, input map[string]any) {
 	t.flush()
 	if _, known := t.calls[id]; known || id == "" {

@@ -25,7 +25,7 @@ const (
 type turn struct {
 	session *session
 	number  int    // of the turn in its execution
-	model   string // the one that was asked for
+	model   string // as asked for
 	emit    harness.Emit
 	output  *harness.Output
 	// over is called when the agent has said that the turn has ended.
@@ -47,7 +47,7 @@ func newTurn(s *session, emit harness.Emit) *turn {
 	return &turn{session: s, number: s.turns, emit: emit, over: func() {}, calls: map[string]toolCall{}}
 }
 
-// unique makes an id of the agent's that begins again in each turn one of the run.
+// unique makes an id that begins again in each turn unique in the run.
 func (t *turn) unique(id string) string {
 	return fmt.Sprintf("%s-%d-%d-%s", t.session.agent.Name, t.session.env.Job.Number, t.number, id)
 }

@@ -11,7 +11,7 @@ import (
 const keyVariable = "LINESHAFT_MODEL_KEY"
 
 // codex sets up Codex and its ACP adapter. Both take settings as -c key=value,
-// where the value is TOML; JSON texts and lists are TOML too.
+// where the value is TOML; JSON texts and lists are also TOML.
 func codex(b *builder) error {
 	if b.protocol != "" {
 		b.set(keyVariable, b.access.Key)
@@ -29,7 +29,7 @@ func codex(b *builder) error {
 	}
 	b.config("check_for_update_on_startup", false)
 	b.config("analytics.enabled", false)
-	// Its plugins come from the network at each start; without one its end waits five
+	// It loads plugins from the network at each start; without a network its end waits five
 	// seconds for them.
 	b.config("features.plugins", false)
 	for _, s := range b.servers {

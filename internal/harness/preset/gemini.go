@@ -3,7 +3,7 @@ package preset
 import "encoding/json"
 
 // geminiSettings is where Gemini CLI looks, below its home. The file of the whole
-// machine would come first, but it must be root's, which an agent is not.
+// machine would come first, but it must belong to root, which an agent is not.
 const geminiSettings = ".gemini/settings.json"
 
 // gemini sets up Gemini CLI. What its settings say about other things stays.

@@ -1,8 +1,8 @@
 // Package preset knows the agents that people install: which model API each one
 // speaks, its program, and how it is pointed at the worker's gateway and given
-// tool servers. How an agent is talked to belongs to the adapters.
+// tool servers. Talking to an agent is up to the adapters.
 //
-// Secrets never stand in arguments, which other users of a machine can see, nor
+// Secrets never appear in arguments, which other users of a machine can see, nor
 // in files, which may end up in a snapshot: they go into variables of the agent,
 // and its configuration names these.
 package preset
@@ -28,7 +28,7 @@ type Agent struct {
 	Program string
 	// Protocols are the model APIs that it speaks, the preferred one first.
 	Protocols []model.Protocol
-	// Reasons says that it takes the reasoning level of a run with its settings.
+	// Reasons says that its settings include the reasoning level of a run.
 	Reasons bool
 
 	configure func(*builder) error
@@ -38,12 +38,12 @@ type Agent struct {
 type Setup struct {
 	// Env is added to that of the run.
 	Env []string
-	// Args come right after the program; every form of the agent takes them.
+	// Args come right after the program; every form of the agent accepts them.
 	Args []string
 	// Model is the one to use, as the agent writes it; empty leaves it to the agent.
 	Model string
 	// ToolsFile is the path, as the agent sees it, of a file that describes the tool
-	// servers, for agents that are told of it by an argument of their own.
+	// servers, for agents that get it by an argument of their own.
 	ToolsFile string
 }
 
@@ -79,9 +79,9 @@ func Find(name string) (Agent, bool) {
 	return all[i], true
 }
 
-// Setup works out what the agent of a run is started with. With tools, the tool
+// Setup works out how to start the agent of a run. With tools, the tool
 // servers of the run are part of it; without, they are left to the caller. When
-// the worker has no endpoint for any of the agent's protocols, nothing is said
+// the worker has no endpoint for any of the agent's protocols, the setup says nothing
 // about models but the name that the run asks for: the agent then uses what the
 // secrets of the run and its own files give it.
 func (a Agent) Setup(env harness.Environment, tools bool) (Setup, error) {
@@ -124,7 +124,7 @@ type builder struct {
 
 func (b *builder) set(name, value string) { b.Env = append(b.Env, name+"="+value) }
 
-// effort is how much the model shall think; empty when nothing is said.
+// effort is how much the model is to think; empty when nothing is said.
 func (b *builder) effort() string {
 	if h := b.env.Job.Config.Harness; h != nil {
 		return h.ReasoningLevel
@@ -161,7 +161,7 @@ func (b *builder) readHome(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxSettings))
 }
 
-// writeHome puts a file into the agent's home, over what is there.
+// writeHome puts a file into the agent's home, over an existing one.
 func (b *builder) writeHome(name string, content []byte) error {
 	root, err := os.OpenRoot(b.env.Dir)
 	if err != nil {

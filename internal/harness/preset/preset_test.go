@@ -152,7 +152,7 @@ func TestX12CodexSetup(t *testing.T) {
 	}
 }
 
-// The settings of an agent's home that are not ours stay; those that are no JSON do not.
+// The settings of an agent's home that are not ours stay; those that are not JSON do not.
 func TestX12GeminiSetup(t *testing.T) {
 	t.Parallel()
 	for _, old := range []string{`{"ui":{"theme":"dark"},"tools":{"shell":{"pager":"less"},"core":["theme"]},"mcpServers":{"old":{}}}`, `// not JSON`} {

@@ -23,11 +23,11 @@ type server struct {
 // hidden is a value that only a variable of the agent holds.
 type hidden struct{ name, variable string }
 
-// variableName is what every shell and agent takes as the name of a variable.
+// variableName is what every shell and agent accepts as the name of a variable.
 var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
-// hide puts the values of tool servers into variables. Names are made such that
-// every agent takes them, and stay different from each other.
+// hide puts the values of tool servers into variables. Their names are valid for
+// every agent and differ from each other.
 func (b *builder) hide(servers []harness.ToolServer) error {
 	taken := map[string]bool{}
 	for _, s := range servers {

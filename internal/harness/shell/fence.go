@@ -8,7 +8,7 @@ type Block struct {
 	Program string
 	// Script is the block's text, without the fences.
 	Script string
-	// Line is where the opening fence stands in the prompt, from 1.
+	// Line is the line of the opening fence in the prompt, from 1.
 	Line int
 }
 
@@ -25,7 +25,7 @@ type fence struct {
 // Fences follow CommonMark: three or more backticks or tildes, indented by at most
 // three spaces; the first word of the info string is the language; a block ends
 // at a fence of the same character that is at least as long, or with the text.
-// Fences inside lists and quotations belong to these and are not looked for.
+// Fences inside lists and quotations belong to these and are ignored.
 func Blocks(prompt string) []Block {
 	var (
 		found []Block

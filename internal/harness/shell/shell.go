@@ -1,7 +1,7 @@
 // Package shell is the harness that needs no model: it runs the fenced sh and
 // bash blocks of a prompt, in order, each as a tool call, and stops at the first
 // that fails. It is the default of a server on which nothing else is set
-// up, and what tests and demonstrations use. It does not interpret the text
+// up, and serves tests and demonstrations. It does not interpret the text
 // around the blocks.
 package shell
 
@@ -79,7 +79,7 @@ func (s *session) run(ctx context.Context, block Block, emit harness.Emit) (ok b
 	result := lineshaft.ToolResultData{ID: id, Category: category, Name: tool, State: lineshaft.ToolFailed, Output: map[string]any{}}
 	defer func() { s.event(emit, lineshaft.EventToolResult, result) }()
 
-	// A file, because arguments are short and can be read by everybody, and
+	// A file, because arguments are short and everyone can read them, and
 	// because standard input belongs to the commands.
 	script, err := s.env.WriteFile("block.sh", block.Script)
 	if err != nil {

@@ -117,7 +117,7 @@ func TestX6ShellStopsAtTheFirstFailure(t *testing.T) {
 			end.State != lineshaft.ToolFailed || end.Output["exit_code"] != 7.0 {
 			t.Errorf("%d tool results, the last %+v, %v", len(ends), end, err)
 		}
-		// The session goes on with a follow-up.
+		// The session continues with a follow-up.
 		if result := turn(t, session, blocks("echo again"), log); result.State != lineshaft.Succeeded {
 			t.Errorf("follow-up %+v", result)
 		}

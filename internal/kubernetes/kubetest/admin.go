@@ -53,7 +53,7 @@ func base(kind string) string {
 	return "/api/v1/namespaces/" + Namespace + "/" + kind
 }
 
-// ErrNotFound is what calls about objects return that are not there.
+// ErrNotFound is what calls about missing objects return.
 var ErrNotFound = errors.New("not found")
 
 // Call makes one request; in and out may be nil.

@@ -284,7 +284,7 @@ func (c *Cluster) create(w http.ResponseWriter, kind string, in Object) {
 	c.control(kind, in)
 }
 
-// put stores an object and tells the watches.
+// put stores an object and notifies the watches.
 func (c *Cluster) put(kind string, o Object, change string) {
 	c.version++
 	o = o.clone()

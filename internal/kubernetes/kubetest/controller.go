@@ -35,7 +35,7 @@ func (c *Cluster) makePod(job Object) {
 	c.put("pods", pod.clone(), "ADDED")
 }
 
-// judgeJob tells a Job what became of its pod.
+// judgeJob records in a Job how its pod ended.
 func (c *Cluster) judgeJob(pod Object) {
 	for key, job := range c.objects {
 		if !strings.HasPrefix(key, "jobs/") || !pod.ownedBy(job.Text("metadata.uid")) {
@@ -63,7 +63,7 @@ func (c *Cluster) judgeJob(pod Object) {
 }
 
 // remove deletes an object as the API does: a pod on a node gets its grace, a Job goes
-// after its pods and takes what it owns with it. The lock is held.
+// after its pods and with everything that it owns. The lock is held.
 func (c *Cluster) remove(kind string, o Object, now bool) {
 	if kind == "pods" && !now && o.Text("spec.nodeName") != "" && !o.ended() {
 		o = o.clone()

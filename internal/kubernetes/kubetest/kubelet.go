@@ -18,11 +18,11 @@ import (
 	"github.com/lineshaft/lineshaft/internal/pause"
 )
 
-// Kubelet runs the pods of a cluster as processes of this machine. What it does not do
-// is everything that keeps a pod apart from the machine.
+// Kubelet runs the pods of a cluster as processes of this machine. It does nothing
+// to keep a pod apart from the machine.
 type Kubelet struct {
 	admin *Admin
-	// program stands in for the file lineshaft of the image.
+	// program replaces the file lineshaft of the image.
 	program string
 	logs    func(container, text string)
 	dir     string
@@ -89,7 +89,7 @@ func (k *Kubelet) look(ctx context.Context, pod Object) {
 	}
 }
 
-// Cut ends the processes of all pods at once and tells the cluster nothing.
+// Cut ends the processes of all pods at once without notifying the cluster.
 func (k *Kubelet) Cut() {
 	k.mu.Lock()
 	defer k.mu.Unlock()

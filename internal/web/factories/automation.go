@@ -143,7 +143,7 @@ type automationData struct {
 	// Gone are the webhooks that it listens to and that are deleted.
 	Gone []string
 	Runs []lineshaft.Run
-	// Past are deliveries that it can be tried on, Trial what came of that.
+	// Past are deliveries that it can be tried on, Trial the result.
 	Past  []pastDelivery
 	Trial *trial
 }

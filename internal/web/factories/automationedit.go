@@ -104,7 +104,7 @@ func (s pages) saveAutomation(r *page.Request) error {
 }
 
 // draftAutomation answers questions about a form that is not saved: with a part of the
-// page for htmx, with the whole page for browsers without scripts. What is asked is in
+// page for htmx, with the whole page for browsers without scripts. The question is in
 // "do": add:PROVIDER, remove:N, check:N, try or backtest.
 func (s pages) draftAutomation(r *page.Request) error {
 	form, stored, err := s.typedForm(r, r.PostFormValue("uid"))
@@ -173,7 +173,7 @@ const (
 type pastDelivery struct {
 	ID, Webhook, Event string
 	Size               int64
-	// When is the time of receipt as people tell it.
+	// When is the time of receipt in people's words.
 	When string
 }
 

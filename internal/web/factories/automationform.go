@@ -37,8 +37,8 @@ type automationForm struct {
 	wrong error
 }
 
-// fields are the rows of the form. One more field of an automation is one row more here,
-// and one in facts.
+// fields are the rows of the form. Another field of an automation is another row here,
+// and another in facts.
 func (f *automationForm) fields() (what, limits []page.Field) {
 	a, agents := &f.Automation, []page.Option{}
 	for _, agent := range f.agents {
@@ -268,8 +268,8 @@ func unticked(t lineshaft.Trigger) bool {
 	return t.Provider == lineshaft.ProviderWebhook && len(t.Filter.WebhookIDs)+len(t.Filter.Webhooks) == 0
 }
 
-// hookChoices are the webhooks that a trigger may listen to, and those it names that
-// are gone.
+// hookChoices are the webhooks that a trigger may listen to, and those that it names but
+// that no longer exist.
 func hookChoices(t lineshaft.Trigger, hooks []lineshaft.Webhook) []hookChoice {
 	if !t.Delivered() {
 		return nil
@@ -415,7 +415,7 @@ func (f *automationForm) addTrigger(provider string) {
 	f.Triggers = append(f.Triggers, made)
 }
 
-// FireTimes tells the times of a schedule in its own time zone.
+// FireTimes shows the times of a schedule in its own time zone.
 func (c triggerCheck) FireTimes() []string {
 	var list []string
 	for _, at := range c.View.Fires {

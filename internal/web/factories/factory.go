@@ -78,7 +78,7 @@ func readFactoryForm(r *page.Request) factoryForm {
 	}
 }
 
-// budget reads the budget of a day; empty fields are no limit.
+// budget reads the budget of a day; empty fields mean no limit.
 func (f factoryForm) budget() (b lineshaft.Budget, err error) {
 	if f.MaxCost != "" {
 		dollars, err := strconv.ParseFloat(strings.TrimPrefix(f.MaxCost, "$"), 64)
@@ -148,7 +148,7 @@ type factoryData struct {
 	Managed     bool
 	Agents      []lineshaft.Agent
 	Automations []automationRow
-	// More and MoreAgents say that there are others than those that are shown.
+	// More and MoreAgents say that there are others than the shown ones.
 	More, MoreAgents bool
 	Webhooks         []lineshaft.Webhook
 	Schedules        []lineshaft.Schedule

@@ -58,7 +58,7 @@ func (s pages) askUnlinkRepository(r *page.Request) (page.Removal, error) {
 	}, nil
 }
 
-// synced looks at the repository and says what became of it.
+// synced looks at the repository and reports the result.
 func (s pages) synced(r *page.Request, uid string) error {
 	f, err := s.Control.SyncRepository(r.Context(), r.Caller, uid)
 	if err != nil {

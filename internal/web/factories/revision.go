@@ -17,7 +17,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
-// revisionRoutes need more than looking does: definitions are sources, with what the pages
+// revisionRoutes need more than permission to read: definitions are sources, with what the pages
 // leave out of them.
 func (s pages) revisionRoutes() []page.Route {
 	const all = "/factories/{factory}/revisions"
@@ -75,7 +75,7 @@ type revisionData struct {
 	texts map[string]string
 }
 
-// mendStep is one thing that stands against a roll-back.
+// mendStep is one thing that prevents a roll-back.
 type mendStep struct {
 	lineshaft.FileProblem
 
@@ -133,7 +133,7 @@ func (s pages) revisionOf(r *page.Request) (revisionData, error) {
 	return data, nil
 }
 
-// revisionBefore reads the files of the revision before one, and notes whether that one
+// revisionBefore reads the files of the revision before a given one, and notes whether the latter
 // is the newest. Numbers have gaps, so the list is asked.
 func (s pages) revisionBefore(r *page.Request, factoryUID string, number int64, newest *bool) (map[string]string, error) {
 	for cursor, first := "", true; ; first = false {

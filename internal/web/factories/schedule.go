@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
-// shownFires is how many of the next times are told.
+// shownFires is how many of the next times are shown.
 const shownFires = 3
 
 func (s pages) scheduleRoutes() []page.Route {

@@ -23,7 +23,7 @@ type scheduleForm struct {
 	Action, Back, Verb string
 }
 
-// firesData is what is told of a timing while one types.
+// firesData is what is shown of a timing while one types.
 type firesData struct {
 	Fires []fire
 	Words string

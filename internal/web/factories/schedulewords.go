@@ -21,8 +21,8 @@ var timingNames = map[string]string{
 	"@weekly": "Every Sunday at 00:00", "@daily": "Every day at 00:00", "@midnight": "Every day at 00:00", "@hourly": "Every hour",
 }
 
-// cronWords tells the common expressions as people say them. What it does not know it
-// leaves to be read as written; whether an expression is right, others check.
+// cronWords puts the common expressions into people's words. Those that it does not know it
+// shows as written; whether an expression is valid is checked elsewhere.
 func cronWords(cron string) string {
 	cron = strings.ToLower(strings.TrimSpace(cron))
 	if words := timingNames[cron]; words != "" {

@@ -49,7 +49,7 @@ func providerName(provider string) string {
 	return provider
 }
 
-// triggerConditions are what has to hold besides, in the order of the text.
+// triggerConditions are what must also hold, in the order of the text.
 func triggerConditions(t lineshaft.Trigger) []condition {
 	var list []condition
 	for _, spec := range factories.FilterKeys() {

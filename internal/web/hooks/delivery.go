@@ -22,7 +22,7 @@ const (
 	// statesShown bounds the runs whose state is looked up for one page.
 	statesShown = 25
 	// chainShown bounds the redeliveries that are followed back, chainLooked how far
-	// back in the log later ones are looked for.
+	// back in the log later ones are searched for.
 	chainShown  = 10
 	chainLooked = 100
 )
@@ -41,7 +41,7 @@ func (s pages) deliveryRoutes() []page.Route {
 	}
 }
 
-// shownDelivery is a delivery with words for what became of it.
+// shownDelivery is a delivery with words for its result.
 type shownDelivery struct {
 	lineshaft.Delivery
 
@@ -53,8 +53,8 @@ type shownDelivery struct {
 	Hook *hookView
 }
 
-// deliveryMarks are the colour and the word of a status, and what is said of one that
-// gives no reason.
+// deliveryMarks are the colour and the word of a status, and the text for a delivery
+// without a reason.
 var deliveryMarks = map[lineshaft.DeliveryStatus][3]string{
 	lineshaft.DeliveryAccepted:     {"good", "Accepted"},
 	lineshaft.DeliveryDuplicate:    {"idle", "Duplicate", "nothing new to start"},
@@ -63,7 +63,7 @@ var deliveryMarks = map[lineshaft.DeliveryStatus][3]string{
 	lineshaft.DeliveryRejectedSize: {"bad", "Rejected (too large)", "too large"},
 }
 
-// acceptedMarks are the colour and the word of what became of an accepted delivery, the most
+// acceptedMarks are the colour and the word for the result of an accepted delivery, the most
 // important first.
 var acceptedMarks = []struct {
 	result     lineshaft.OutcomeResult
@@ -78,7 +78,7 @@ var acceptedMarks = []struct {
 	{lineshaft.ResultDisabled, "idle", "Switched off"},
 }
 
-// mark is the colour and the word of what became of it.
+// mark is the colour and the word for its result.
 func (d shownDelivery) mark() (kind, word string) {
 	if d.Status != lineshaft.DeliveryAccepted {
 		return cmp.Or(deliveryMarks[d.Status][0], "bad"), cmp.Or(deliveryMarks[d.Status][1], string(d.Status))
@@ -100,7 +100,7 @@ func (d shownDelivery) Kind() string {
 	return kind
 }
 
-// Word says what became of it.
+// Word names its result.
 func (d shownDelivery) Word() string {
 	_, word := d.mark()
 	return word
@@ -145,7 +145,7 @@ func (d shownDelivery) Answer() string {
 	return fmt.Sprintf(`202 Accepted {"delivery_id":%q}`, cmp.Or(d.DuplicateOf, d.ID))
 }
 
-// Summary says in a few words what came of it.
+// Summary says the result in a few words.
 func (d shownDelivery) Summary() string {
 	switch said := deliveryMarks[d.Status][2]; {
 	case d.Status == lineshaft.DeliveryDuplicate:
@@ -185,7 +185,7 @@ func (d shownDelivery) reason(otherwise string) string {
 	return otherwise
 }
 
-// Handshake says that the provider only asked whether somebody is there.
+// Handshake says that the provider only asked whether anyone answers.
 func (d shownDelivery) Handshake() bool { return d.has(lineshaft.ResultHandshake) }
 
 func (d shownDelivery) has(result lineshaft.OutcomeResult) bool {
@@ -366,8 +366,8 @@ type redeliverData struct {
 	Starts int
 }
 
-// redeliverPage says what a delivery would start today. The dry run is taken back,
-// so that looking changes nothing.
+// redeliverPage says what a delivery would start today. The dry run is rolled back:
+// looking changes nothing.
 func (s pages) redeliverPage(r *page.Request, v hookView) (p page.Page, err error) {
 	wanted := trigger.Redelivery{FactoryUID: v.Factory.UID, WebhookUID: v.UID, DeliveryID: r.PathValue("delivery"), DryRun: true}
 	foreseen, err := s.Control.Redeliver(r.Context(), r.Caller, wanted, nil)

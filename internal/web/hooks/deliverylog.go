@@ -31,7 +31,7 @@ type logData struct {
 	Factory, Webhook string
 }
 
-// logTab is one of the lists by what became of deliveries.
+// logTab is one of the lists by the result of deliveries.
 type logTab struct {
 	Name, Href string
 	Here       bool
@@ -81,7 +81,7 @@ func (d shownDelivery) words() string {
 }
 
 const (
-	// narrowLimit is how many rows are read at once when the log is narrowed down, and
+	// narrowLimit is how many rows are read at once when the log is filtered, and
 	// narrowReads how often, until a page is full.
 	narrowLimit = 200
 	narrowReads = 10
@@ -120,7 +120,7 @@ func (l logData) PollAt() string {
 // Narrowed says that not all deliveries are shown.
 func (l logData) Narrowed() bool { return l.Text != "" || l.Only != "" }
 
-// readPart reads some rows of a log from a cursor on, and says where it goes on.
+// readPart reads some rows of a log from a cursor on, and says where to continue.
 type readPart func(limit int, cursor string) (rows []shownDelivery, next string, err error)
 
 // fill reads until a page is full, and not too often.
@@ -263,8 +263,8 @@ func shownAll(v hookView, deliveries []lineshaft.Delivery) []shownDelivery {
 	return shown
 }
 
-// freshDeliveries is what came since the newest that a page has; nothing new is 204,
-// which leaves the page alone.
+// freshDeliveries is what came since the newest that a page has; when there is nothing new
+// it answers 204, which leaves the page alone.
 func (s pages) freshDeliveries(r *page.Request, v hookView) error {
 	if !r.Asked() {
 		http.Redirect(r.W, r.Request, v.At, http.StatusSeeOther)
@@ -286,7 +286,7 @@ func showFresh(r *page.Request, log logData) error {
 		r.W.WriteHeader(http.StatusNoContent)
 		return nil
 	case after == "" || len(log.Deliveries) == held && held == deliveryPage:
-		r.W.Header().Set("Hx-Refresh", "true") // the first of all, or more than fit: the whole page anew
+		r.W.Header().Set("Hx-Refresh", "true") // the first of all, or more than fit: the whole page again
 		r.W.WriteHeader(http.StatusOK)
 		return nil
 	}

@@ -38,7 +38,7 @@ type notificationView struct {
 
 	// At is the address of its page.
 	At string
-	// Factories are those it hears of, with their names; none is all.
+	// Factories are those whose runs it is notified of, with their names; none is all.
 	Factories []page.Option
 }
 
@@ -80,7 +80,7 @@ func (v notificationView) Kind() string { kind, _ := v.mark(); return kind }
 // Word is its state.
 func (v notificationView) Word() string { _, word := v.mark(); return word }
 
-// Hears says which changes it is told of, as far as states select them.
+// Hears says which changes it is notified of, as far as states select them.
 func (v notificationView) Hears() string {
 	if len(v.States) == 0 {
 		return "Every change"
@@ -138,8 +138,8 @@ type notificationData struct {
 	Live string
 }
 
-// notificationPage is the page of an endpoint. An open one asks for itself again and
-// again, and says what it shows: nothing new is 204, which leaves it alone.
+// notificationPage is the page of an endpoint. An open page polls for itself and
+// says what it shows: when there is nothing new the answer is 204, which leaves it alone.
 func (s pages) notificationPage(r *page.Request, v notificationView) error {
 	data := notificationData{Notification: v, May: r.Caller.Role.May(lineshaft.PermissionFactoriesManage)}
 	deliveries, err := s.listCallbacks(r, v, &data.Log)
@@ -163,7 +163,7 @@ func (s pages) notificationPage(r *page.Request, v notificationView) error {
 	return r.Render("notification", page.Below("notifications", v.Name, data))
 }
 
-// digest is what tells a page that it is out of date.
+// digest shows a page that it is out of date.
 func digest(v notificationView, deliveries []lineshaft.NotificationDelivery) string {
 	sum := fnv.New64a()
 	_, _ = fmt.Fprintln(sum, v.Name, v.UpdatedAt, v.Enabled, v.DisabledReason, v.LastSuccessAt, v.LastFailureAt, v.OldSecretUntil)

@@ -10,10 +10,10 @@ import (
 // callbackSecretName is what examples call the secret in the receiver's environment.
 const callbackSecretName = "CALLBACK_SECRET"
 
-// pasteSecret asks for a secret that somebody says to have.
+// pasteSecret asks for a secret that the user claims to have.
 const pasteSecret = "paste the secret, or let one be made"
 
-// callbackSecret is what the receiver has to know, in the one answer that ever has it.
+// callbackSecret is what the receiver must know, in the one answer that ever has it.
 type callbackSecret struct {
 	Notification notificationView
 	Secret       string

@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
-// shownCallback is a delivery to an endpoint, with words for how it stands.
+// shownCallback is a delivery to an endpoint, with words for its state.
 type shownCallback struct {
 	lineshaft.NotificationDelivery
 
@@ -31,10 +31,10 @@ func showCallback(v notificationView, d lineshaft.NotificationDelivery) shownCal
 	}
 }
 
-// Test says that it tells of no run.
+// Test says that it is not about a run.
 func (d shownCallback) Test() bool { return d.Type == lineshaft.NotificationTest }
 
-// Name is what it tells of.
+// Name is what it is about.
 func (d shownCallback) Name() string {
 	if d.Test() {
 		return "Test"
@@ -42,7 +42,7 @@ func (d shownCallback) Name() string {
 	return cmp.Or(d.Title, "Run "+d.RunID)
 }
 
-// mark is the colour and the word of how it stands.
+// mark is the colour and the word for its state.
 func (d shownCallback) mark() (kind, word string) {
 	switch {
 	case d.Status == lineshaft.NotificationDelivered:
@@ -60,7 +60,7 @@ func (d shownCallback) mark() (kind, word string) {
 // Kind is the colour of its mark.
 func (d shownCallback) Kind() string { kind, _ := d.mark(); return kind }
 
-// Word is how it stands.
+// Word names its state.
 func (d shownCallback) Word() string { _, word := d.mark(); return word }
 
 // Answer says in a few words what came back.
@@ -196,8 +196,8 @@ type callbackData struct {
 	Live string
 }
 
-// callbackPage is the page of one delivery; while that is pending, an open page asks
-// for itself again and again.
+// callbackPage is the page of one delivery; while that is pending, an open page polls
+// for itself.
 func (s pages) callbackPage(r *page.Request, v notificationView) error {
 	found, err := s.Control.GetNotificationDelivery(r.Context(), r.Caller, v.ID, r.PathValue("delivery"))
 	if err != nil {

@@ -80,8 +80,8 @@ func (f notificationForm) states() []lineshaft.RunState {
 	return states
 }
 
-// again shows the form with what was wrong. That a limited key has to name factories is
-// for the reader to fix, and not the end of what was filled in.
+// formAgain shows the form with what was wrong. That a limited key must name factories is
+// for the reader to fix, and must not lose what was filled in.
 func (s pages) formAgain(r *page.Request, form notificationForm, of *notificationView, err error) error {
 	if len(r.Caller.FactoryUIDs) > 0 && len(form.Chosen) == 0 && lineshaft.CodeOf(err) == lineshaft.CodeNotAuthorized {
 		err = lineshaft.Invalid("factory_uids", "your key is limited to factories; mark some of them")

@@ -103,7 +103,7 @@ func (s pages) redeliverAllPage(r *page.Request) (p page.Page, err error) {
 	return page.Below("deliveries", "Redeliver all that match", data), nil
 }
 
-// gather collects what fits and can be taken again. What was redelivered since is left out,
+// gather collects what fits and can be redelivered. What was redelivered since is left out,
 // so that asking twice does not do it twice.
 func (d *againData) gather(read readPart) error {
 	repeated, cursor := map[string]bool{}, ""
@@ -180,7 +180,7 @@ func (s pages) foresee(r *page.Request, data *againData) error {
 	return nil
 }
 
-// declined says why one delivery cannot be taken again, which is no reason to stop.
+// declined says why one delivery cannot be redelivered, which is not a reason to stop.
 func declined(err error) (why string, ok bool) {
 	told, ok := errors.AsType[*lineshaft.Error](err)
 	if !ok || told.Code != lineshaft.CodeConflict && told.Code != lineshaft.CodeNotFound {
@@ -189,7 +189,7 @@ func declined(err error) (why string, ok bool) {
 	return told.Message, true
 }
 
-// redeliverAll takes the deliveries again that were ticked, the oldest first. One that fails
+// redeliverAll redelivers the ticked deliveries, the oldest first. One that fails
 // does not hold up the others.
 func (s pages) redeliverAll(r *page.Request) error {
 	_ = r.ParseForm() // what cannot be read has no values

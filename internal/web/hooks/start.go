@@ -57,8 +57,8 @@ func (s pages) startData(r *page.Request) (startData, error) {
 	return data, err
 }
 
-// startAll makes a factory, a webhook and an automation that listens to it. What can be
-// checked is checked before the first of them is made.
+// startAll makes a factory, a webhook and an automation that listens to it. Everything that can
+// be checked is checked before the first of them is made.
 func (s pages) startAll(r *page.Request, data startData) error {
 	data.Factory, data.Name, data.Kind, data.Prompt = r.Text("factory"), r.Text("name"), r.Text("kind"), r.PostFormValue("prompt")
 	kind, err := kindNamed(data.Kind)

@@ -107,7 +107,7 @@ func (s pages) findHook(r *page.Request) (hookView, error) {
 	return s.hookView(f, w), nil
 }
 
-// findLog is findHook for what is left of deleted webhooks, too.
+// findLog is findHook that also finds what is left of deleted webhooks.
 func (s pages) findLog(r *page.Request) (hookView, error) {
 	v, err := s.findHook(r)
 	if lineshaft.CodeOf(err) != lineshaft.CodeNotFound {

@@ -22,7 +22,7 @@ type issued struct {
 	New   bool
 	// Listens says that an automation was made with it.
 	Listens bool
-	// After is the newest delivery of before, which is not the one that is waited for.
+	// After is the newest earlier delivery: not the one that the page waits for.
 	After string
 }
 
@@ -41,7 +41,7 @@ type issuedData struct {
 	Wait  waitData
 }
 
-// showIssued shows what the sender has to know. It is the answer to a POST, so that
+// showIssued shows what the sender must know. It is the answer to a POST, so that
 // no address leads to it again.
 func (s pages) showIssued(r *page.Request, made issued) error {
 	v := s.hookView(made.Factory, made.Webhook)
@@ -87,7 +87,7 @@ type rotateData struct {
 	Overlap string
 }
 
-// overlap is how long an old secret may go on.
+// overlap is how long an old secret may stay valid.
 type overlap struct{ Seconds, Text string }
 
 func overlaps() []overlap {
@@ -96,7 +96,7 @@ func overlaps() []overlap {
 	}
 }
 
-// readOverlap reads how long an old secret goes on.
+// readOverlap reads how long an old secret stays valid.
 func readOverlap(text string) (time.Duration, error) {
 	seconds, err := strconv.Atoi(text)
 	if most := int(lineshaft.MaxOverlap / time.Second); err != nil || seconds < 0 || seconds > most {
@@ -125,8 +125,8 @@ func rotateView(v hookView, from, overlap string) page.Page {
 	return v.page(title, v.within(), rotateData{Hook: v, From: from, Overlap: overlap})
 }
 
-// rotatePage asks for a new secret, or for the first one that a provider made. A day for the
-// sender to follow is proposed, where the old secret is not in an overlap already.
+// rotatePage asks for a new secret, or for the first one that a provider made. It proposes a day
+// for the sender to follow, unless the old secret is in an overlap already.
 func rotatePage(v hookView) page.Page {
 	from, overlap := "make", "86400"
 	if v.Kind.Issued {

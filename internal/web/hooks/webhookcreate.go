@@ -12,7 +12,7 @@ import (
 )
 
 // mostFactories is how many factories a webhook can be made in by choosing from a
-// list; the page of a factory leads there for more.
+// list; for more, the page of a factory leads there.
 const mostFactories = 200
 
 // chooseFactory is where a webhook begins that has no factory yet.
@@ -125,7 +125,7 @@ func (s pages) freeName(r *page.Request, factoryUID string, kind WebhookKind) (s
 	return name, err
 }
 
-// createWebhook makes it and shows, this once, what the sender has to know.
+// createWebhook makes it and shows, this once, what the sender must know.
 func (s pages) createWebhook(r *page.Request, data newWebhookData) error {
 	kind, err := kindNamed(r.PostFormValue("kind"))
 	if err != nil {
@@ -147,8 +147,8 @@ func (s pages) createWebhook(r *page.Request, data newWebhookData) error {
 	return s.showIssued(r, issued{IssuedWebhook: made, Factory: data.Factory, Given: wanted.Secret, New: true})
 }
 
-// sameName is the webhook that a new one would be named like. Whoever loads the page
-// again that told the secret sends the form again, and should find what was made.
+// sameName is the webhook that already has the name of a new one. Anyone who reloads the page
+// that showed the secret sends the form again, and should find what was made.
 func (s pages) sameName(r *page.Request, data newWebhookData) *hookView {
 	hooks, err := s.Control.ListWebhooks(r.Context(), r.Caller, data.Factory.UID)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/signature"
 )
 
-// WebhookKind is one way in which a sender may prove who it is, for those who choose
+// WebhookKind is one way in which a sender may prove who it is, for people who choose
 // among all of them.
 type WebhookKind struct {
 	// Name is the scheme's, or the mode's where there is none.
@@ -19,14 +19,14 @@ type WebhookKind struct {
 	Scheme   string
 	// Issued says that the provider makes the secret: it may come later.
 	Issued bool
-	// SecretFirst says that the provider asks the URL for an answer at once, so that it
-	// is entered there last.
+	// SecretFirst says that the provider asks the URL for an answer at once, so that you
+	// enter it there last.
 	SecretFirst bool
 	// Handshake says in words which request of the provider starts nothing.
 	Handshake string
 }
 
-// WebhookKinds lists the ways: first those that any sender can take, then providers
+// WebhookKinds lists the ways: first those that any sender can use, then providers
 // by title.
 func WebhookKinds() []WebhookKind {
 	kinds := []WebhookKind{
@@ -66,7 +66,7 @@ func kindOf(w lineshaft.Webhook) WebhookKind {
 	return WebhookKind{Name: string(w.AuthMode), Title: w.SignatureScheme, AuthMode: w.AuthMode, Scheme: w.SignatureScheme}
 }
 
-// webhookTrial is what somebody needs to send a first delivery by hand.
+// webhookTrial is what you need to send a first delivery by hand.
 type webhookTrial struct {
 	Webhook lineshaft.Webhook
 	// URL is where deliveries go, without a token.

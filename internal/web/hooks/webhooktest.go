@@ -36,8 +36,8 @@ func (s pages) testPage(r *page.Request, v hookView) (page.Page, error) {
 	return v.page("Send test event", v.within(), data), nil
 }
 
-// sendTest sends the event that was typed the way that any delivery takes, and goes to the
-// page of what came of it.
+// sendTest sends the event that was typed as any delivery is sent, and goes to the
+// page of the result.
 func (s pages) sendTest(r *page.Request, v hookView) error {
 	data := testData{Hook: v, Text: page.FormText(r.PostFormValue("body")), Event: r.Text("event")}
 	_, data.Header = signature.TrialBody(v.SignatureScheme)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Charts are drawn on a field of this size and stretched to the width there is; what
-// is written beside them is HTML, so that letters keep their shape.
+// Charts are drawn on a field of this size and stretched to the available width; the text
+// beside them is HTML, so that letters keep their shape.
 const (
 	chartWidth  = 600.0
 	chartHeight = 160.0
@@ -19,7 +19,7 @@ const (
 type slot struct {
 	// Name is how people read it, such as "14:00 to 15:00"; Tick is short.
 	Name, Tick string
-	// Said is what a pointer that rests on it is told, Href the list of the runs in it.
+	// Said is what a pointer that rests on it shows, Href the list of the runs in it.
 	Said, Href string
 }
 

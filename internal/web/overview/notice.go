@@ -54,7 +54,7 @@ func (d overviewData) First() []notice { return d.Notices[:min(len(d.Notices), n
 // Rest are the notices behind the fold.
 func (d overviewData) Rest() []notice { return d.Notices[len(d.First()):] }
 
-// certificateNotices tell of certificates that cannot be got, read or renewed.
+// certificateNotices report certificates that cannot be got, read or renewed.
 func certificateNotices(all []page.Certificate) []notice {
 	var list []notice
 	for _, c := range all {

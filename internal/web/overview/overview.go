@@ -51,7 +51,7 @@ func rangeWords(over overview.OverviewRange) string {
 	return "last 24 hours"
 }
 
-// overviewPage shows how everything stands; its refresh asks for the part that changes.
+// overviewPage shows the state of everything; its refresh asks for the part that changes.
 func (s pages) overviewPage(r *page.Request) error {
 	over := overview.OverviewRange(cmp.Or(r.URL.Query().Get("range"), string(overview.LastDay)))
 	view, err := s.Control.Overview(r.Context(), r.Caller, over)

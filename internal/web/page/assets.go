@@ -28,7 +28,7 @@ type asset struct {
 // assets are all files that pages load, by name.
 type assets map[string]asset
 
-// loadAssets puts the style sheets and the scripts together, in the order of their
+// loadAssets joins the style sheets and the scripts, in the order of their
 // names, so that a page needs one of each however many small files there are.
 func loadAssets() (assets, error) {
 	list := assets{}

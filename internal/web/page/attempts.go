@@ -14,8 +14,8 @@ const (
 	wrongKeysKept = 100_000
 )
 
-// attempts counts wrong keys by address. It lives in memory: each node of a cluster
-// counts for itself.
+// attempts counts wrong keys by address. It is in memory: each node of a cluster
+// counts its own.
 type attempts struct {
 	mu    sync.Mutex
 	since map[string]*attempt
@@ -27,8 +27,8 @@ type attempt struct {
 	until time.Time
 }
 
-// enter counts an attempt before it is made, so that many at once do not get through
-// together; leave takes back one that was right. It returns how long to wait, or 0.
+// enter counts an attempt in advance, so that many at once do not get through
+// together; leave takes back a successful one. It returns how long to wait, or 0.
 func (a *attempts) enter(address string, now time.Time) time.Duration {
 	a.mu.Lock()
 	defer a.mu.Unlock()

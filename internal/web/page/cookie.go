@@ -7,8 +7,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/peer"
 )
 
-// The cookies of signing in: a session's token, the ticket of a sign-in at an identity
-// provider that has begun, and that this browser signs in there.
+// The cookies of signing in: a session's token, the ticket of a begun sign-in at an identity
+// provider, and the note that this browser signs in there.
 const (
 	sessionCookie = "lineshaft_session"
 	ticketCookie  = "lineshaft_ticket"

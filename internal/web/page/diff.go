@@ -29,7 +29,7 @@ func (l DiffLine) Class() string {
 	return "same"
 }
 
-// CompareTexts tells the lines that differ, with some around them.
+// CompareTexts shows the lines that differ, with some around them.
 func CompareTexts(before, after string) []DiffLine {
 	a, b := SplitLines(Plain(before)), SplitLines(Plain(after))
 	head := 0

@@ -3,11 +3,11 @@
 //
 // site.go mounts the routes of the rooms and adds the headers (guard); login.go asks for a
 // session and a permission (signedIn), with attempts.go, cookie.go, oidc.go, rate.go and
-// visitor.go; routes.go has what a handler gets and how routes are put together (With reads
+// visitor.go; routes.go has what a handler gets and how routes are combined (With reads
 // what an address names, Show renders what a function makes); page.go answers (Render, Again,
 // Fragment, Done, fail) with templates/layout.html and parts.html; form.go has the rows of
-// forms; remove.go asks before something goes for good; stream.go sends Server-Sent Events.
+// forms; remove.go asks before something is removed for good; stream.go sends Server-Sent Events.
 // address.go, format.go, text.go, layout.go, diff.go and markdown.go turn values into addresses
-// and text. assets.go puts static/css and static/js together into one file each, named after
+// and text. assets.go joins static/css and static/js into one file each, named after
 // its content.
 package page

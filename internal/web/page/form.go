@@ -38,7 +38,7 @@ func SortOptions(list []Option) {
 	})
 }
 
-// WithChosen are the options and the chosen one, under a name, if it is none of them any more.
+// WithChosen are the options and the chosen one, under a name, if it is no longer among them.
 func WithChosen(list []Option, chosen, name string) []Option {
 	if chosen == "" || slices.ContainsFunc(list, func(o Option) bool { return o.Value == chosen }) {
 		return list
@@ -106,7 +106,7 @@ func (r *Request) Text(name string) string { return strings.TrimSpace(r.PostForm
 // FormText undoes what browsers do to the line ends of a text.
 func FormText(text string) string { return strings.ReplaceAll(text, "\r\n", "\n") }
 
-// NonEmptyLines is never nil: an empty list takes away what was there.
+// NonEmptyLines is never nil: an empty list removes the old one.
 func NonEmptyLines(text string) []string {
 	lines := []string{}
 	for line := range strings.SplitSeq(FormText(text), "\n") {
@@ -117,7 +117,7 @@ func NonEmptyLines(text string) []string {
 	return lines
 }
 
-// Words are what stands between commas and blanks.
+// Words are separated by commas and blanks.
 func Words(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(", \n\r\t", r) })
 }
@@ -148,11 +148,11 @@ type Field struct {
 	// Options are what can be chosen, and None is the name of choosing nothing.
 	Options []Option
 	None    string
-	// Gone is said of a value that is none of the options any more.
+	// Gone is said of a value that is no longer among the options.
 	Gone string
 	// Value is what is in the field.
 	Value string
-	// Into is a *string, an *int or an **int that is nothing when the field is empty, or a
+	// Into is a *string, an *int or an **int that is nil when the field is empty, or a
 	// *[]string of words.
 	Into any
 }
@@ -206,7 +206,7 @@ func (r *Request) ReadFields(fields []Field) (wrong error) {
 		case **int:
 			*into, err = OptionalNumber(f.Name, f.Value)
 		case *[]string:
-			if words := Words(f.Value); len(words) > 0 || len(*into) > 0 { // else what says that there are none stays
+			if words := Words(f.Value); len(words) > 0 || len(*into) > 0 { // else a value that means none stays
 				*into = words
 			}
 		}
@@ -235,11 +235,11 @@ func Blame(err error, labels map[string]string) error {
 	return &blamed
 }
 
-// onceField tells a form from others that are alike: {{once}} puts it into one.
+// onceField tells forms apart that are alike: {{once}} puts it into one.
 const onceField = "once"
 
-// Once makes a second sending of the same form do nothing; one that was changed in
-// between is another.
+// Once makes sending the same form again do nothing; a form that was changed in
+// between is another one.
 func (r *Request) Once() *base.Idempotency {
 	token := r.PostFormValue(onceField)
 	if len(token) < 16 || len(token) > 100 {

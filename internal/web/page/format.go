@@ -55,7 +55,7 @@ func moment(t time.Time) template.HTML {
 		t.UTC().Format(time.RFC3339Nano), Clock(t), t.UTC().Format(time.DateTime)))
 }
 
-// ago tells a time as people do, before or after now; the exact time is in its
+// ago shows a time as people say it, before or after now; the exact time is in its
 // title, and the page's script keeps it current.
 func ago(t, now time.Time) template.HTML {
 	if t.IsZero() {
@@ -65,7 +65,7 @@ func ago(t, now time.Time) template.HTML {
 		t.UTC().Format(time.RFC3339), t.UTC().Format("2006-01-02 15:04:05"), AgoText(t, now)))
 }
 
-// AgoText tells a time as people do, without marks.
+// AgoText shows a time as people say it, without marks.
 func AgoText(t, now time.Time) string {
 	d, form := now.Sub(t), "%s ago"
 	if d < 0 {
@@ -100,7 +100,7 @@ func nearly(d time.Duration) time.Duration {
 	return d
 }
 
-// Took tells a duration with two digits that matter.
+// Took shows a duration with two digits that matter.
 func Took(d time.Duration) string {
 	switch {
 	case d <= 0:
@@ -117,7 +117,7 @@ func Took(d time.Duration) string {
 	return fmt.Sprintf("%d h %02d min", int(d.Hours()), int(d.Minutes())%60)
 }
 
-// days tells a long time in the largest unit that fits it.
+// days shows a long time in the largest unit that fits it.
 func days(d time.Duration) string {
 	for _, unit := range []struct {
 		name string
@@ -173,8 +173,8 @@ func StateName(state lineshaft.RunState) string {
 	return text[:1] + strings.ToLower(text[1:])
 }
 
-// sourceNames are how people read the sources of this server's own runs; those of the
-// published service are read from their word.
+// sourceNames are the words for the sources of this server's own runs; those of the
+// published service are made from their identifiers.
 var sourceNames = map[lineshaft.Source]string{
 	lineshaft.SourceAPI: "API", lineshaft.SourceCLI: "CLI", lineshaft.SourceMCP: "MCP", lineshaft.SourceLocal: "Local",
 	lineshaft.SourceWebApp: "Dashboard", lineshaft.SourceOrchestration: "Agent", lineshaft.SourceSchedule: "Schedule",

@@ -5,8 +5,8 @@ import "strings"
 // deepestIndent is how many levels are indented; deeper ones stand below each other.
 const deepestIndent = 32
 
-// LayOut writes JSON with a line for each member, and stops after most bytes: what is
-// deeply nested would grow a thousandfold. It says whether something was left out.
+// LayOut writes JSON with a line for each member, and stops after most bytes: deeply
+// nested JSON would grow a thousandfold. It says whether something was left out.
 func LayOut(body []byte, most int) (text string, cut bool) {
 	var out strings.Builder
 	depth, quoted := 0, false

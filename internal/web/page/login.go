@@ -76,7 +76,7 @@ func (s *Site) toLogin(w http.ResponseWriter, r *http.Request) {
 	if s.goesStraight(r) {
 		target = "/login/oidc"
 	}
-	if s.cookie(r, sessionCookie) != "" { // somebody ended it
+	if s.cookie(r, sessionCookie) != "" { // someone ended it
 		s.forgetWay(w, r)
 	}
 	if r.Method == http.MethodGet && r.URL.Path != "/" && !strings.HasSuffix(r.URL.Path, "/events") {
@@ -186,7 +186,7 @@ func (s *Site) logout(w http.ResponseWriter, r *http.Request) {
 type signedOutData struct{ Provider, Address string }
 
 // signOutAddress is where the owner of a session signs out of the identity provider; empty
-// for sessions of a key and where the provider has no such place.
+// for sessions of a key and for providers without such an address.
 func (s *Site) signOutAddress(r *http.Request, token string) string {
 	if s.Identity == nil {
 		return ""
@@ -209,7 +209,7 @@ func localPath(path string) string {
 }
 
 // trace begins the span of a request that changes something, Named by its pattern.
-// Pages that are only read make none: they ask for themselves again and again.
+// Pages that are only read make none: they poll for themselves.
 func (s *Site) trace(w http.ResponseWriter, r *http.Request) (end func(error)) {
 	if !s.Tracer.On() || r.Method == http.MethodGet || r.Method == http.MethodHead {
 		return func(error) {}

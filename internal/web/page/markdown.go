@@ -28,8 +28,8 @@ func newMarkdown() goldmark.Markdown {
 	)
 }
 
-// Markdown renders a text. One that would cost too much, or that the renderer does not
-// take, is shown as it is.
+// Markdown renders a text. A text that would cost too much, or that the renderer does not
+// accept, is shown as it is.
 func (s *Site) Markdown(text string) template.HTML {
 	out := bounded{most: maxHTML}
 	if costly(text) || s.md.Convert([]byte(text), &out) != nil {
@@ -76,7 +76,7 @@ func (careful) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (a
 	return ast.WalkContinue, nil
 }
 
-// image becomes a link with its description: a picture of another host would tell that
+// image becomes a link with its description: a picture of another host would show that
 // host who reads. Within a link it is its description alone.
 func (careful) image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	n, ok := node.(*ast.Image)
@@ -109,8 +109,8 @@ func inLink(node ast.Node) bool {
 	return false
 }
 
-// tag begins or ends a link; what cannot be one shows its address beside its words, for
-// nothing of the text may be hidden.
+// tag begins or ends a link; where no link is allowed, the address is shown beside the words, for
+// no text may be hidden.
 func tag(w util.BufWriter, node ast.Node, address string, entering bool) {
 	within := inLink(node)
 	safe, ok := SafeLink(address)
@@ -203,15 +203,15 @@ func (careful) checkBox(w util.BufWriter, _ []byte, node ast.Node, entering bool
 	return ast.WalkContinue, nil
 }
 
-// What of Markdown may come together in one text. Its renderer takes far longer than
-// the text is long for some, and writes far more; no person writes as much.
+// How much Markdown of a kind may be in one text. For some kinds the renderer takes far longer than
+// the text is long, and writes far more; no person writes as much.
 const (
 	maxHTML     = 10 * MaxShown
 	maxCells    = 5000 // of tables: every row has all columns of its header
 	maxNesting  = 50   // quotes and lists within each other
 	maxBrackets = 1000 // each begins what may be a link
 	maxMarks    = 5000 // of emphasis in a paragraph: each is held against all before it
-	// maxLinkWork is the links of a paragraph times its length: the end of each is looked
+	// maxLinkWork is the links of a paragraph times its length: the end of each is searched
 	// for in all of the rest.
 	maxLinkWork = 8 << 20
 )

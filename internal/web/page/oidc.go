@@ -11,16 +11,16 @@ import (
 	"github.com/lineshaft/lineshaft/internal/problem"
 )
 
-// ticketLife is how long somebody may take to sign in elsewhere.
+// ticketLife is how long signing in elsewhere may take.
 const ticketLife = 10 * time.Minute
 
 // wayLife is how long a browser remembers that it signs in at the provider.
 const wayLife = 30 * 24 * time.Hour
 
 // goesStraight says whether a browser without a session is sent to the provider at once.
-// That is so when its session ended by itself: the provider then says which role the person
+// That is so when its session expired: the provider then says which role the person
 // has by now, without a click where they are still signed in there. Those who signed out,
-// or whose session somebody ended, see the page to sign in.
+// or whose session someone ended, see the page to sign in.
 func (s *Site) goesStraight(r *http.Request) bool {
 	ended := s.cookie(r, sessionCookie) == "" && s.cookie(r, wayCookie) == string(lineshaft.SessionByOIDC)
 	return ended && s.Identity != nil && r.Method == http.MethodGet
@@ -37,7 +37,7 @@ func (s *Site) forgetWay(w http.ResponseWriter, r *http.Request) {
 const maxNext = 2000
 
 // beginSignIn sends a browser to the identity provider. What it must bring back is in
-// a cookie, so that nobody can be signed in by an answer that another browser got.
+// a cookie, so that an answer to another browser cannot sign anyone in.
 func (s *Site) beginSignIn(w http.ResponseWriter, r *http.Request) {
 	next := localPath(r.URL.Query().Get("next"))
 	if s.Identity == nil || r.Header.Get("Sec-Fetch-Site") == "cross-site" {
@@ -81,7 +81,7 @@ func (s *Site) finishSignIn(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, next, http.StatusSeeOther)
 }
 
-// refuseSignIn shows the page to sign in again, with what to do. Why it was refused
+// refuseSignIn shows the page to sign in again, with what to do. The reason
 // goes to the log; tokens and codes are in neither.
 func (s *Site) refuseSignIn(w http.ResponseWriter, r *http.Request, next string, err error) {
 	told, ok := errors.AsType[*lineshaft.Error](err)

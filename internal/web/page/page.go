@@ -33,7 +33,7 @@ func (c Crumbs) To(name, href string) Crumbs { return append(c[:len(c):len(c)], 
 // Page is what every template gets. A handler fills in the first group.
 type Page struct {
 	Title string
-	// Mark stands before the title in the tab, and Icon is the colour of the dot in its
+	// Mark is put before the title in the tab, and Icon is the colour of the dot in its
 	// picture: good, bad, warn, busy or idle.
 	Mark, Icon string
 	// Section is the entry of the menu that is marked, such as "runs".
@@ -85,8 +85,8 @@ func (p Page) Wrong(field string) string {
 	return p.Error.Message
 }
 
-// Harnesses are the programs that runs can choose. Those that are not set up here can
-// be chosen all the same: another worker may have them.
+// Harnesses are the programs that runs can choose. Programs that are not set up here can
+// also be chosen: another worker may have them.
 func (p Page) Harnesses() []Option {
 	var absent []string
 	if p.absent != nil {
@@ -123,7 +123,7 @@ func (r *Request) Render(name string, p Page) error {
 	return r.site.write(r.W, r.Request, http.StatusOK, name, p)
 }
 
-// Again shows a form again with what was wrong with it. Whatever is not the reader's to
+// Again shows a form again with what was wrong with it. An error that the reader cannot
 // fix becomes an error page.
 func (r *Request) Again(name string, p Page, err error) error {
 	told, ok := errors.AsType[*lineshaft.Error](err)
@@ -202,7 +202,7 @@ func takeNotice(w http.ResponseWriter, r *http.Request) string {
 // TextKind is the type of text that others wrote: no browser makes anything of it.
 const TextKind = "text/plain; charset=utf-8"
 
-// AsAttachment makes an answer a file to be saved: nothing in it, whoever wrote it, is
+// AsAttachment makes an answer a file to be saved: nothing in it, by any author, is
 // run or shown in our name.
 func AsAttachment(w http.ResponseWriter, kind, name string) {
 	h := w.Header()

@@ -33,9 +33,9 @@ func asksForNews(r *http.Request) bool {
 }
 
 // checkRate counts a request against the limit of its sender: of the key that they
-// signed in with, which programs may be using too, or of the person whom an identity
-// provider signed in, in all of their browsers. What open pages ask by themselves has a
-// count of its own: watching a run must not keep anybody from cancelling it.
+// signed in with, which programs may also use, or of the person whom an identity
+// provider signed in, in all of their browsers. Polling by open pages has a
+// count of its own: watching a run must not keep anyone from cancelling it.
 func (s *Site) checkRate(r *http.Request, c lineshaft.Caller) error {
 	who := c.KeyID
 	who = cmp.Or(who, c.Principal.UID)

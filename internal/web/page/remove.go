@@ -8,7 +8,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control/secrets"
 )
 
-// Removal is the question that is asked before something goes for good.
+// Removal is the question that is asked before something is removed for good.
 type Removal struct {
 	// Section and Crumbs are the way to what goes.
 	Section string
@@ -20,15 +20,15 @@ type Removal struct {
 	Effects []string
 	// Uses keep it from going.
 	Uses secrets.Uses
-	// Action is where the answer goes, Back where to go without one. To is where to go when it
-	// is gone, unless that is the section, and Done what is said there.
+	// Action is where the answer goes, Back where to go without one. To is where to go after the
+	// removal, unless that is the section, and Done the notice there.
 	Action, Back, To, Done string
 	// Verb is what the button says.
 	Verb string
 }
 
-// Removing is the two routes of a removal: of the question, and of the answer. What stands
-// against it is asked about again.
+// Removing is the two routes of a removal: of the question, and of the answer. What prevents
+// the removal is shown with the question again.
 func Removing(path string, needs lineshaft.Permission, ask func(*Request) (Removal, error), do func(r *Request, id string) error) []Route {
 	question := func(r *Request) (Page, error) {
 		asked, err := ask(r)

@@ -7,7 +7,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-// Request is one of somebody who has signed in, with where its answer goes.
+// Request is a request of a person who has signed in, with the writer of its answer.
 type Request struct {
 	*http.Request
 	W      http.ResponseWriter
@@ -19,12 +19,12 @@ type Request struct {
 // Asked says that a part of a page is asked for, by a page that is open.
 func (r *Request) Asked() bool { return r.Header.Get("Hx-Request") == "true" }
 
-// Handler answers a request of somebody who has signed in. An error becomes an
+// Handler answers a request of a person who has signed in. An error becomes an
 // error page, or an error fragment for a part of a page.
 type Handler func(r *Request) error
 
-// Route is a page or an action of pages, with the permission that it needs. What
-// depends on more than the role, control decides.
+// Route is a page or an action of pages, with the permission that it needs. control
+// decides what depends on more than the role.
 type Route struct {
 	Pattern string
 	Needs   lineshaft.Permission
@@ -41,7 +41,7 @@ func Post(path string, needs lineshaft.Permission, handle Handler) Route {
 	return Route{"POST " + path, needs, handle}
 }
 
-// With reads what an address names before a handler goes on with it.
+// With reads what an address names before a handler continues with it.
 func With[T any](find func(*Request) (T, error), next func(*Request, T) error) Handler {
 	return func(r *Request) error {
 		found, err := find(r)
@@ -73,8 +73,8 @@ func ShowWith[T any](name string, find func(*Request) (T, error), build func(*Re
 	})
 }
 
-// InTurn makes a page that may have much to read when its turn comes: a key has few of
-// them at once, whatever way it reads (H-14).
+// InTurn makes a page that may have much to read wait its turn: a key has few of
+// them at once, by whatever way it reads (H-14).
 func InTurn(next Handler) Handler {
 	return func(r *Request) error {
 		release, err := r.site.Control.Turn(r.Context(), r.Caller, 3)
@@ -89,8 +89,8 @@ func InTurn(next Handler) Handler {
 	}
 }
 
-// pageMaker has the processor for a long answer until there is something to write: the
-// reader may be slow, and others need not wait for it.
+// pageMaker holds the processor for a long answer until there is something to write: the
+// reader may be slow, and others must not wait for it.
 type pageMaker struct {
 	http.ResponseWriter
 	rest func()

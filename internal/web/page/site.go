@@ -58,7 +58,7 @@ type Deps struct {
 	Examine func(ctx context.Context) []Check
 	// Certificates are those that this server serves with; nil when it speaks plain HTTP.
 	Certificates func() []Certificate
-	// Rate bounds the requests of each key and of each person in any minute; nil is no limit.
+	// Rate bounds the requests of each key and of each person in any minute; nil means no limit.
 	Rate *rate.Limiter
 	// Now is the clock; nil is the machine's.
 	Now func() time.Time
@@ -76,7 +76,7 @@ type IdentityProvider interface {
 	Begin(ctx context.Context) (address, ticket string, err error)
 	// Finish says who came back with a ticket and an answer.
 	Finish(ctx context.Context, ticket string, answer url.Values) (lineshaft.Identity, error)
-	// SignOut is the address at which a browser signs out there and comes back to another;
+	// SignOut is the address at which a browser signs out there and returns to another address;
 	// empty when there is none.
 	SignOut(ctx context.Context, back string) string
 }
@@ -178,8 +178,8 @@ type Look struct {
 }
 
 // NewLook reads those files: one template for each page, from the layout, the parts, and
-// its own file. Once in a process is enough: packing and parsing take longer than all else
-// that a server begins with.
+// its own file. Do it once in a process: packing and parsing take longer than everything else
+// at the start of a server.
 func NewLook(rooms ...Room) (*Look, error) {
 	list, err := loadAssets()
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	// heartbeat keeps a quiet stream from being taken for a broken one.
+	// heartbeat keeps a quiet stream from being mistaken for a broken one.
 	Heartbeat = 15 * time.Second
 	// writeWithin is how long a reader may take for each piece of a long answer.
 	WriteWithin = 30 * time.Second
@@ -59,7 +59,7 @@ func (m Messages) Raw(text string) error {
 }
 
 // WhileLive ends with the session of the reader and with the server: the browser
-// comes back by itself, and is sent to sign in where it must.
+// reconnects, and is sent to sign in where it must.
 func (s *Site) WhileLive(ctx context.Context, c lineshaft.Caller) (context.Context, context.CancelFunc) {
 	ctx, end := context.WithCancel(ctx)
 	go func() {

@@ -28,7 +28,7 @@ func ShowMost(text string, most int) Shown {
 }
 
 // Plain is a text as HTML can hold it: no codes of terminals, no NUL, and every kind
-// of line end as a line feed. What is left is the same in the first page, where a
+// of line end as a line feed. The rest is the same in the first page, where a
 // parser would change it, and in what a script puts in.
 func Plain(text string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
@@ -57,7 +57,7 @@ func withoutCodes(text string) string {
 }
 
 // codeLength is the length of the code that a text begins with. A code that does not
-// end within sight is its first character only: text must not vanish behind it.
+// end within sight counts as its first character only: text must not vanish behind it.
 func codeLength(text string) int {
 	const sight = 4096
 	if len(text) < 2 {

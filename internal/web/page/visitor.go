@@ -8,7 +8,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/peer"
 )
 
-// address is that of the browser, behind trusted proxies too.
+// address is that of the browser, also behind trusted proxies.
 func (s *Site) address(r *http.Request) string {
 	if addr := peer.Addr(r, s.TrustedProxies); addr.IsValid() {
 		return addr.String()

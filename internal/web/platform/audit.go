@@ -26,7 +26,7 @@ func (s pages) auditRoutes() []page.Route {
 	}
 }
 
-// auditForm is what of the log is asked for, as it is in the address.
+// auditForm is the part of the log that is asked for, as it is in the address.
 type auditForm struct {
 	// By is actor, action or target, and Value which one.
 	By, Value string
@@ -167,7 +167,7 @@ func auditActions() []string {
 // exportBatch is how many entries of an export are in memory at once.
 const exportBatch = 500
 
-// exportedEntry is an entry as the API tells it.
+// exportedEntry is an entry as the API shows it.
 type exportedEntry struct {
 	ID         string            `json:"id"`
 	Time       time.Time         `json:"time"`

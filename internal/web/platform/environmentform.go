@@ -56,8 +56,8 @@ func formOfEnvironment(config lineshaft.EnvironmentConfig) environmentForm {
 	}
 }
 
-// readEnvironmentForm reads the form; asked says that it was sent for a row more or
-// less, not to be saved.
+// readEnvironmentForm reads the form; asked says that it was sent to add or remove a row,
+// not to be saved.
 func readEnvironmentForm(r *page.Request) (form environmentForm, asked bool) {
 	form = environmentForm{Name: r.Text("name"), Description: r.Text("description"), Image: r.Text("image"), GitCredentials: r.Text("git_credentials")}
 	form.Lists = environmentLists(r.PostForm["repository"], r.PostForm["command"], r.PostForm["secret"], r.PostForm["refresh"])

@@ -35,7 +35,7 @@ func (s pages) secretsPage(r *page.Request) (p page.Page, err error) {
 }
 
 // secretData is a secret without its value, which no page ever has: a form that is
-// shown once more asks for it again.
+// shown again also asks for the value again.
 type secretData struct {
 	// New says that it is not stored yet.
 	New    bool
@@ -68,7 +68,7 @@ func (s pages) createSecret(r *page.Request) error {
 	return r.Done(page.Under("secrets", secret.Name), "The secret is stored. Its value cannot be read again.")
 }
 
-// secretValue takes the value from the field for one line or the one for several,
+// secretValue takes the value from the one-line field or from the field for several lines,
 // whose line ends browsers change.
 func secretValue(r *page.Request) (string, error) {
 	value, lines := r.PostFormValue("value"), page.FormText(r.PostFormValue("lines"))

@@ -29,7 +29,7 @@ type sessionRow struct {
 	Here, Own bool
 }
 
-// How says what somebody signed in with.
+// How says what a person signed in with.
 func (r sessionRow) How() string {
 	if r.Method == lineshaft.SessionByKey {
 		return "Key " + r.KeyName
@@ -47,7 +47,7 @@ type sessionsData struct {
 	Rows []sessionRow
 	// Everybody says that all people's sessions are listed; MayAll that they can be.
 	Everybody, MayAll bool
-	// Others says that the reader is signed in elsewhere, too.
+	// Others says that the reader is also signed in elsewhere.
 	Others bool
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
-// examineWithin bounds an examination that somebody waits for.
+// examineWithin bounds an examination that a person waits for.
 const examineWithin = 30 * time.Second
 
 func (s pages) settingRoutes() []page.Route {
@@ -23,7 +23,7 @@ func (s pages) settingRoutes() []page.Route {
 
 type settingsData struct {
 	State overview.ServerState
-	// Given are the settings that somebody has chosen, Defaults all others.
+	// Given are the settings that were chosen, Defaults all others.
 	Given, Defaults []page.Setting
 	BaseURL         string
 	WebhookBaseURL  string
@@ -69,7 +69,7 @@ func checkKind(state string) string {
 }
 
 // doctorPage examines the machine: for a part of the page, or without JavaScript for
-// the whole of it. One examination runs at a time, as each starts programs.
+// all of it. One examination runs at a time, as each starts programs.
 func (s pages) doctorPage(r *page.Request, data settingsData) error {
 	if s.Examine == nil {
 		return lineshaft.NotFound("page", r.URL.Path)

@@ -66,8 +66,8 @@ func patchDiff(path, patch string) diff {
 	return finishDiff(path, lines)
 }
 
-// diffsOf finds the edits in what a tool was called with, or in what came of it. Each
-// kind of agent has its own names for the same.
+// diffsOf finds the edits in what a tool was called with, or in its result. Each
+// kind of agent has its own names for the same thing.
 func diffsOf(data map[string]any) []diff {
 	path := textOf(data, "path", "file_path", "filePath", "filename")
 	var found []diff

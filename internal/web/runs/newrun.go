@@ -17,7 +17,7 @@ import (
 type newRunData struct {
 	Prompt, Title, Agent                      string
 	Model, Environment, Harness, Host, Skills string
-	// Once tells this form from others: what is sent twice starts one run.
+	// Once tells this form apart from others: a form that is sent twice starts one run.
 	Once string
 	// From is the run that the form was filled in from.
 	From    *lineshaft.Run
@@ -48,7 +48,7 @@ func (s pages) newRunForm(r *page.Request, data newRunData) (p page.Page, err er
 	return page.Below("runs", "New run", data), err
 }
 
-// fillFrom takes over what was asked of another run; what came from its agent, its
+// fillFrom copies the request of another run; what came from its agent, its
 // factory or the server comes from there again.
 func (s pages) fillFrom(ctx context.Context, c lineshaft.Caller, runID string, data *newRunData) error {
 	run, err := s.Control.GetRun(ctx, c, runID)
@@ -165,7 +165,7 @@ func (s pages) runOptions(r *page.Request) (runOptions, error) {
 	return o, err
 }
 
-// With are the options and the chosen one, if it is none of them any more.
+// With are the options and the chosen one, if it is no longer among them.
 func (runOptions) With(list []page.Option, chosen string) []page.Option {
 	return page.WithChosen(list, chosen, chosen)
 }

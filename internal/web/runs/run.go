@@ -45,7 +45,7 @@ type runData struct {
 	Items  []item
 	// Message is what was typed into a follow-up that is shown again.
 	Message string
-	// Find is what is looked for in the log; NotFound says that it is not there.
+	// Find is what is searched for in the log; NotFound says that there is no such text.
 	Find     string
 	NotFound bool
 	// NextMatch leads to the next place that has it.
@@ -62,7 +62,7 @@ type window struct {
 	Earlier int64
 	// Later is the same for the stretch after; only pages about the past have it.
 	Later int64
-	// Follow says that the page goes on with what comes.
+	// Follow says that the page continues with new events.
 	Follow bool
 }
 
@@ -95,10 +95,10 @@ func (s pages) runPage(r *page.Request) (page.Page, error) {
 	return p, nil
 }
 
-// maxCopied bounds the prompt that a page has once more to be copied.
+// maxCopied bounds the prompt that a page repeats for copying.
 const maxCopied = 16 << 10
 
-// copies are what people take from a run to a shell, a ticket or another run.
+// copies are what people copy from a run to a shell, a ticket or another run.
 func (s pages) copies(run *lineshaft.Run) []origin {
 	list := []origin{
 		{Label: "Run id", Name: run.ID},
@@ -112,8 +112,8 @@ func (s pages) copies(run *lineshaft.Run) []origin {
 	return list
 }
 
-// window reads the newest stretch of a log, with ?before the one before that, and with ?at
-// the one around an event.
+// window reads the newest stretch of a log, with ?before the stretch before that, and with ?at
+// the stretch around an event.
 func (s pages) window(r *page.Request, run *lineshaft.Run) ([]lineshaft.Event, window, error) {
 	if text := r.FormValue("at"); text != "" {
 		return s.windowAt(r, run, text)
@@ -143,7 +143,7 @@ func (s pages) window(r *page.Request, run *lineshaft.Run) ([]lineshaft.Event, w
 	return events, win, err
 }
 
-// windowBefore is how many events before the one that a link leads to are shown.
+// windowBefore is how many events are shown before the target of a link.
 const windowBefore = 20
 
 // windowAt reads the stretch that begins a little before an event.
@@ -201,8 +201,8 @@ func (s pages) runItems(r *page.Request) error {
 	return r.Fragment("run", "items", s.stretch(r.Caller, run, events, win))
 }
 
-// stretch makes the items of a window. A call without a result in an earlier one may
-// have got it later: of an execution that is over it is not said to be running.
+// stretch makes the items of a window. A call without a result in an earlier window may
+// have got it later: if its execution is over, the call is not shown as running.
 func (s pages) stretch(c lineshaft.Caller, run *lineshaft.Run, events []lineshaft.Event, win window) []item {
 	items := s.transcribe(run.ID, runs.MayChange(c, run), events)
 	if win.Follow || !run.State.Terminal() && run.State != lineshaft.Queued {
@@ -216,8 +216,8 @@ func (s pages) stretch(c lineshaft.Caller, run *lineshaft.Run, events []lineshaf
 	return items
 }
 
-// catchUp moves a run to the last state of its log, which was read after it: what the
-// page has of the log already is not told to it again.
+// catchUp moves a run to the last state of its log, which was read after it: the
+// page does not get again what it has of the log already.
 func catchUp(run *lineshaft.Run, events []lineshaft.Event) {
 	for _, e := range slices.Backward(events) {
 		if e.Type != lineshaft.EventState {

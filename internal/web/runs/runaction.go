@@ -5,8 +5,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
-// said answers an action of a run's page: a page that follows the run gets a word
-// beside the box, one without scripts is shown again.
+// said answers an action of a run's page: a page that follows the run gets a message
+// beside the box, a page without scripts is shown again.
 func (s pages) said(r *page.Request, words string) error {
 	if r.Asked() {
 		return r.Fragment("run", "said", words)

@@ -16,7 +16,7 @@ const someRuns = 10
 
 // cancelData is what is asked before runs are cancelled.
 type cancelData struct {
-	// Words tell the filter; empty when runs were picked one by one.
+	// Words describe the filter; empty when runs were picked one by one.
 	Words string
 	// Values go with the form.
 	Values url.Values
@@ -37,7 +37,7 @@ func (d cancelData) BackQuery() string {
 	return query
 }
 
-// cancelRunsPage asks whether the picked runs, or all that match, shall be cancelled.
+// cancelRunsPage asks whether to cancel the picked runs, or all that match.
 func (s pages) cancelRunsPage(r *page.Request) (p page.Page, err error) {
 	given := r.URL.Query()
 	var data cancelData
@@ -50,7 +50,7 @@ func (s pages) cancelRunsPage(r *page.Request) (p page.Page, err error) {
 	return page.Page{Title: "Cancel runs", Section: "runs", Crumbs: page.Crumbs{}.To("Runs", data.Back), Data: data}, err
 }
 
-// backToRuns is the list that somebody came from, and nothing else.
+// backToRuns is the list that the reader came from, and nothing else.
 func backToRuns(query string) string {
 	given, err := url.ParseQuery(query)
 	if err != nil {

@@ -78,8 +78,8 @@ type calledEdit struct {
 	edits []edit
 }
 
-// addEdits takes in what an event reports. Where the result of a call has the edits too, they are
-// what was really changed, and not what the agent asked for; one that failed changed nothing.
+// addEdits adds the edits that an event reports. If the result of a call also has the edits, they
+// are what really changed, and not what the agent asked for; a failed call changed nothing.
 func addEdits(calls []calledEdit, e lineshaft.Event, found []edit) []calledEdit {
 	switch e.Type {
 	case lineshaft.EventToolCall:

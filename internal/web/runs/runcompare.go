@@ -27,7 +27,7 @@ type compareData struct {
 	Same int
 	// SamePrompt says that both were asked the same.
 	SamePrompt bool
-	// Cut says that not all changes of a run were looked at.
+	// Cut says that not all changes of a run were read.
 	Cut bool
 }
 
@@ -42,8 +42,8 @@ type compareRow struct {
 	Differs                   bool
 }
 
-// runComparePage shows what is different from the run before, from the last one that
-// succeeded, or from any that is named.
+// runComparePage shows the differences from the run before, from the last run that
+// succeeded, or from any named run.
 func (s pages) runComparePage(r *page.Request) (page.Page, error) {
 	run, err := s.Control.GetRun(r.Context(), r.Caller, r.PathValue("id"))
 	if err != nil {
@@ -74,8 +74,8 @@ func (s pages) runComparePage(r *page.Request) (page.Page, error) {
 	return p, nil
 }
 
-// runBefore finds the run that one is best compared with: the attempt before it, or the one
-// before it of the same automation, schedule, name or person.
+// runBefore finds the best run to compare with: the previous attempt, or the previous run
+// of the same automation, schedule, name or person.
 func (s pages) runBefore(r *page.Request, run *lineshaft.Run, succeeded bool) (id, why string, err error) {
 	if run.RerunOf != "" && !succeeded {
 		first, err := s.Control.GetRun(r.Context(), r.Caller, run.RerunOf)

@@ -21,10 +21,10 @@ const (
 	messageEvery  = 50 * time.Millisecond
 	messageEvents = 300
 	messageBytes  = 96 << 10
-	// farBehind is from where catching up event by event makes no sense to a reader:
+	// farBehind is the distance from which catching up event by event makes no sense to a reader:
 	// the page then starts again at the end.
 	farBehind = 5000
-	// sideEvery is how often usage and the like are told.
+	// sideEvery is how often usage and the like are sent.
 	sideEvery = 2 * time.Second
 )
 
@@ -74,7 +74,7 @@ func (s pages) runEvents(r *page.Request) error {
 }
 
 // follow sends until the run is over, the reader is gone or the server stops; the
-// browser then comes back by itself.
+// browser then reconnects.
 func (p *runStream) follow(ctx context.Context) {
 	for {
 		events, err := p.next(ctx)
@@ -99,7 +99,7 @@ func (p *runStream) follow(ctx context.Context) {
 	}
 }
 
-// next waits for events and takes all that are there, up to some.
+// next waits for events and takes all that have come, up to a limit.
 func (p *runStream) next(ctx context.Context) ([]lineshaft.Event, error) {
 	waiting, cancel := context.WithTimeout(ctx, page.Heartbeat)
 	defer cancel()
@@ -170,7 +170,7 @@ func (p *runStream) send(ctx context.Context, events []lineshaft.Event) error {
 	return nil
 }
 
-// sendSide writes what stands around the transcript.
+// sendSide writes what is around the transcript.
 func (p *runStream) sendSide(ctx context.Context) error {
 	run, err := p.Control.GetRun(ctx, p.caller, p.runID)
 	if err != nil {

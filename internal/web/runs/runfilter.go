@@ -10,8 +10,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
-// runView is what the address of the run list says: which runs, in which order, from
-// where on.
+// runView is what the address of the run list says: which runs, in which order, and
+// the place to begin.
 type runView struct {
 	// Values are those that say something, so that one view has one address.
 	Values url.Values
@@ -21,7 +21,7 @@ type runView struct {
 // filterField is a filter of the run list: a name in the address, a word for people.
 type filterField struct {
 	name, label string
-	// say tells the filter in a sentence about runs, with %s for its values.
+	// say describes the filter in a sentence about runs, with %s for its values.
 	say string
 	set func(f *lineshaft.RunFilter, values []string) error
 }
@@ -146,8 +146,8 @@ func parseRunView(given url.Values) (runView, error) {
 // maxFilterValue bounds a value of a filter.
 const maxFilterValue = 1000
 
-// Address is the list with the given values instead of those of the same name; one
-// that is empty is left out. Any other view begins at its first page.
+// Address is the list with the given values instead of those of the same name; an empty
+// value is left out. Any other view begins at its first page.
 func (v runView) Address(pairs ...string) string {
 	values := url.Values{}
 	for name, list := range v.Values {
@@ -189,8 +189,8 @@ func (v runView) Filtered() bool { return !v.Query.Filter.IsZero() }
 // filterChip is a value of a filter that is set, and the list without it.
 type filterChip struct{ Label, Text, Href string }
 
-// chips tells the filters that are set, each with the way out of it. States and words
-// are in sight anyway.
+// chips shows the filters that are set, each with the way out of it. States and words
+// are visible anyway.
 func (v runView) chips(names filterNames) []filterChip {
 	var chips []filterChip
 	for _, field := range filterFields() {
@@ -204,7 +204,7 @@ func (v runView) chips(names filterNames) []filterChip {
 	return chips
 }
 
-// words tells the filter in a sentence: "runs that are failed, started from API".
+// words describes the filter in a sentence: "runs that are failed, started from API".
 func (v runView) words(names filterNames) string {
 	var parts []string
 	for _, field := range filterFields() {

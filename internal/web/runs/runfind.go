@@ -22,7 +22,7 @@ const (
 )
 
 // scan goes through a log after a sequence until see says no or a request has read enough. It
-// answers how far it came, and whether the log goes on there.
+// returns how far it came, and whether the log continues there.
 func (s pages) scan(r *page.Request, runID string, after int64, see func(lineshaft.Event) bool) (last int64, more bool, err error) {
 	last = after
 	for range scanStretches {
@@ -49,7 +49,7 @@ type finder struct{ text, only string }
 // foundEvents are places in a log.
 type foundEvents struct {
 	Matches []int64 `json:"matches"`
-	// Next is after which event to go on; zero when all were looked at.
+	// Next is the event to continue after; zero when all were read.
 	Next int64 `json:"next,omitempty"`
 }
 
@@ -112,8 +112,8 @@ func (f finder) fits(e lineshaft.Event) bool {
 	return f.ofKind(e) && (f.text == "" || strings.Contains(strings.ToLower(searchedText(e)), f.text))
 }
 
-// ofKind says whether an event is of the kind that is looked for. What a command wrote belongs
-// to it when words are looked for, and is no place of its own otherwise.
+// ofKind says whether an event is of the kind to find. The output of a command belongs
+// to it when words are searched for, and is not a place of its own otherwise.
 func (f finder) ofKind(e lineshaft.Event) bool {
 	switch f.only {
 	case "":

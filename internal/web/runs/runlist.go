@@ -61,7 +61,7 @@ type runListData struct {
 	Chips []filterChip
 	// Next is the address of the next page.
 	Next string
-	// Cursor is the place in the stream of changes from which the page goes on.
+	// Cursor is the place in the stream of changes from which the page continues.
 	Cursor string
 	// MayPick says that there are boxes, MayCancelAll that all that match can be cancelled.
 	MayPick, MayCancelAll bool
@@ -98,7 +98,7 @@ func (d runListData) More() bool {
 	return false
 }
 
-// Kept are values of filters that have no field of their own in the form, or more
+// Kept are values of filters that have no field in the form, or more
 // values than it shows.
 func (d runListData) Kept() []page.Option {
 	var kept []page.Option
@@ -139,7 +139,7 @@ func (s pages) runsPage(r *page.Request) error {
 		if !showsAlready(r, address) {
 			r.W.Header().Set("Hx-Push-Url", address)
 		}
-	} else if given.Encode() != view.Values.Encode() { // the form sends its empty fields too
+	} else if given.Encode() != view.Values.Encode() { // the form also sends its empty fields
 		http.Redirect(r.W, r.Request, address, http.StatusSeeOther)
 		return nil
 	}
@@ -153,16 +153,16 @@ func (s pages) runsPage(r *page.Request) error {
 	return r.Render("runs", page.Of("runs", data))
 }
 
-// showsAlready says that the page which asks is at this address: once more in its history,
-// the way back would lead to where the reader is.
+// showsAlready says that the page which asks is at this address: with a second entry in its
+// history, the way back would lead to where the reader is.
 func showsAlready(r *page.Request, address string) bool {
 	current, err := url.Parse(r.Header.Get("Hx-Current-Url"))
 	return err == nil && current.RequestURI() == address
 }
 
 func (s pages) runList(r *page.Request, view runView) (runListData, error) {
-	// The place in the stream is taken before the list is read: what happens between is
-	// told by the stream.
+	// The place in the stream is read before the list: the stream then reports what
+	// happens in between.
 	changes, err := s.Control.FollowStates(r.Context(), r.Caller, lineshaft.RunFilter{}, "")
 	if err != nil {
 		return runListData{}, err

@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// changesEvery is how long changes of runs are gathered before a list hears of them.
+	// changesEvery is how long changes of runs are gathered before a list is notified of them.
 	changesEvery = 300 * time.Millisecond
-	// mostChanges is how many runs a list is told of at once; of more it only hears that
+	// mostChanges is how many runs a list is notified of at once; of more it only learns that
 	// there were many, and reads its page again.
 	mostChanges = 200
 )
@@ -34,7 +34,7 @@ type runChange struct {
 	Born bool `json:"born"`
 }
 
-// runsLive tells a list which runs have changed. It tells no more than that: the list
+// runsLive notifies a list which runs have changed, and says no more than that: the list
 // reads again what it shows, so that a change of a million others costs it nothing.
 func (s pages) runsLive(r *page.Request) error {
 	view, err := parseRunView(r.URL.Query())
@@ -46,7 +46,7 @@ func (s pages) runsLive(r *page.Request) error {
 		cursor = view.Query.Cursor
 	}
 	filter := view.Query.Filter
-	filter.States = nil // one that leaves the states of the list is told too
+	filter.States = nil // a run that leaves the states of the list is also reported
 	ctx, cancel := s.WhileLive(r.Context(), r.Caller)
 	defer cancel()
 	changes, err := s.Control.FollowStates(ctx, r.Caller, filter, cursor)
@@ -66,10 +66,10 @@ func (s pages) runsLive(r *page.Request) error {
 			err = out.Message(found[len(found)-1].Cursor, "", changesOf(found, view.Query.Filter.States))
 		}
 	}
-	return nil // the reader is gone or the server stops; the browser comes back by itself
+	return nil // the reader is gone or the server stops; the browser reconnects
 }
 
-// gatherChanges waits for a change, and then a moment for more. Nothing is no error.
+// gatherChanges waits for a change, and then a moment for more. No change is not an error.
 func gatherChanges(ctx context.Context, changes *stream.States) ([]stream.StateChange, error) {
 	wait, cancel := context.WithTimeout(ctx, page.Heartbeat)
 	defer cancel()

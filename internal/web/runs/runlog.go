@@ -74,8 +74,8 @@ func (s pages) oneEvent(r *page.Request, text string) error {
 	return nil
 }
 
-// logText is an event in the file of a whole log. What processes wrote stands as it
-// is; anything else has a line above it that says what it is.
+// logText is an event in the file of a whole log. What processes wrote is unchanged;
+// anything else has a line above it that says what it is.
 func logText(e lineshaft.Event) string {
 	if e.Type == lineshaft.EventOutput {
 		return eventText(e)
@@ -104,7 +104,7 @@ func eventText(e lineshaft.Event) string {
 }
 
 // artifactContent sends a file that a run made. It is asked for with the reader's
-// session each time: a link that works by itself could be passed on.
+// session each time: a link that needs no session could be passed on.
 func (s pages) artifactContent(r *page.Request) error {
 	uid := r.PathValue("uid")
 	a, err := s.Control.Artifact(r.Context(), r.Caller, uid)
@@ -131,7 +131,7 @@ func (s pages) attachmentContent(r *page.Request) error {
 	return lineshaft.NotFound("attachment", r.PathValue("uid"))
 }
 
-// sendFile sends a file to be saved. What kind it says it is does not matter: agents
+// sendFile sends a file to be saved. Its declared kind does not matter: agents
 // and strangers wrote it, and no browser is to show or run it in our name (S-4).
 func (s pages) sendFile(r *page.Request, blobID, name string, size int64) error {
 	blob, err := s.Control.OpenBlob(r.Context(), blobID)
@@ -150,7 +150,7 @@ func (s pages) sendFile(r *page.Request, blobID, name string, size int64) error 
 	return nil
 }
 
-// savedAs names a file for anyone who saves it; a name that cannot be told is left out.
+// savedAs names a file for anyone who saves it; a name that cannot be encoded is left out.
 func savedAs(name string) string {
 	if text := mime.FormatMediaType("attachment", map[string]string{"filename": name}); name != "" && text != "" {
 		return text

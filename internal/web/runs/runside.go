@@ -19,7 +19,7 @@ const (
 	shownFiles    = 100
 )
 
-// runLive is what of a run's page changes while it works, besides the transcript.
+// runLive is the part of a run's page that changes while it works, besides the transcript.
 type runLive struct {
 	Run       *lineshaft.Run
 	Phases    []phase
@@ -98,8 +98,8 @@ func (s pages) runLive(ctx context.Context, c lineshaft.Caller, run *lineshaft.R
 	return live, err
 }
 
-// redeliverHref leads to the page that takes the delivery of an ended run again. A delivery
-// that is not kept any more, and a webhook that was deleted, have none.
+// redeliverHref leads to the page that redelivers the delivery of an ended run. A delivery
+// that is no longer kept, and a deleted webhook, have none.
 func (s pages) redeliverHref(ctx context.Context, c lineshaft.Caller, run *lineshaft.Run) (string, error) {
 	webhook, delivery := run.Metadata[lineshaft.MetadataWebhook], run.Metadata[lineshaft.MetadataDelivery]
 	if !run.State.Terminal() || !run.Source.Delivered() || webhook == "" || delivery == "" || !c.Role.May(lineshaft.PermissionFactoriesManage) {
@@ -163,7 +163,7 @@ func advice(run *lineshaft.Run) string {
 	return "Follow up to continue in the same workspace, or run it again."
 }
 
-// runFixed is what of a run's page stays as it is.
+// runFixed is the part of a run's page that stays as it is.
 type runFixed struct {
 	Origins     []origin
 	Settings    []setting
@@ -194,8 +194,8 @@ func (s pages) runFixed(ctx context.Context, c lineshaft.Caller, run *lineshaft.
 	return fixed, err
 }
 
-// settings lists a configuration, as readers may see it, with where each value came
-// from.
+// settings lists a configuration, as readers may see it, with the origin of each
+// value.
 func settings(config lineshaft.AgentConfig, from map[string]string) ([]setting, error) {
 	raw, err := json.Marshal(config.Shown())
 	if err != nil {
@@ -217,7 +217,7 @@ func settings(config lineshaft.AgentConfig, from map[string]string) ([]setting, 
 }
 
 // origins names what a run came from, as far as it still exists and the reader may
-// see it; what is gone is left as its id.
+// see it; the rest is shown by its id.
 func (s pages) origins(ctx context.Context, c lineshaft.Caller, run *lineshaft.Run) []origin {
 	var list []origin
 	factory := ""

@@ -38,8 +38,8 @@ func (s span) Took() time.Duration { return s.Until.Sub(s.From) }
 // spanner shows the events of a log as stretches of time.
 type spanner struct {
 	spans []span
-	// calls are the places of the calls that have no result yet, state that of the wait or the
-	// set-up which lasts; none is -1.
+	// calls are the places of the calls that have no result yet, state that of the present wait
+	// or set-up; none is -1.
 	calls map[string]int
 	state int
 	// thinks is since when the agent thinks; zero while a tool works or nobody does.

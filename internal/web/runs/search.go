@@ -110,11 +110,11 @@ func searchGroups(found overview.Found, factories map[string]string) []searchGro
 	return groups
 }
 
-// teamLimit is how many secrets are looked at for a name.
+// teamLimit is how many secrets are searched for a name.
 const teamLimit = 200
 
-// only is where to go straight: words are what one looks through; an id or a name is what one
-// goes to, if it is the only one that was found or the only one that is just so.
+// only is the page to go to at once: words are for browsing the results; an id or a name leads
+// to one thing, if it is the only result or the only exact match.
 func (d searchData) only() string {
 	var all, same []string
 	for _, group := range d.Groups {
@@ -184,7 +184,7 @@ func (s pages) searchTeam(r *page.Request, data *searchData) error {
 	return nil
 }
 
-// suggested is one of the things that are offered while somebody types.
+// suggested is one of the things that are offered while the reader types.
 type suggested struct{ Kind, Icon, Name, Detail, Href string }
 
 // maxSuggested is how many are offered, and suggestedEach how many of one kind.

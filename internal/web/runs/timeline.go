@@ -17,13 +17,13 @@ type phase struct {
 	// Detail is the worker, or what ended it.
 	Detail string
 	At     time.Time
-	// Took is zero for a point in time and for what still goes on.
+	// Took is zero for a point in time and for what has not ended.
 	Took time.Duration
-	// Now says that it still goes on.
+	// Now says that it has not ended.
 	Now bool
 }
 
-// timeline tells the life of a run: what it waited for, where each execution worked,
+// timeline shows the life of a run: what it waited for, where each execution worked,
 // how long that took, and how it ended.
 func timeline(run *lineshaft.Run, executions []runs.Execution) []phase {
 	var list []phase

@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
-// foldRows and foldBytes are what a call may have put out to stay open when it is
+// foldRows and foldBytes bound the output of a call that stays open when it is
 // done; a longer one is folded.
 const (
 	foldRows  = 12
@@ -25,7 +25,7 @@ const (
 // toolStopped is the state of a call whose execution ended before it did.
 const toolStopped = "stopped"
 
-// tool is a call with what came of it.
+// tool is a call with its result.
 type tool struct {
 	ID string
 	// Continued says that its beginning is not here.
@@ -70,7 +70,7 @@ type toolRow struct {
 	Sequence int64
 	// Stream is stdout or stderr; empty for a result.
 	Stream string
-	// Line says that it begins and ends with a line, so that it can stand by itself:
+	// Line says that it begins and ends with a line, so that it can be an element of its own:
 	// browsers then need not lay out the rest again when more comes.
 	Line   bool
 	Text   page.Shown
@@ -89,7 +89,7 @@ func newTool(d lineshaft.ToolCallData) *tool {
 		t.Command = command
 	}
 	if page.Plain(text) == t.Summary {
-		hidden = append(hidden, named) // all of it stands in the summary
+		hidden = append(hidden, named) // the summary has all of it
 	}
 	if len(t.Diffs) > 0 {
 		hidden = append(hidden, "path", "file_path", "filePath", "old", "new", "old_string", "new_string", "oldString", "newString", "content", "edits", "patch", "diff")
@@ -98,7 +98,7 @@ func newTool(d lineshaft.ToolCallData) *tool {
 	return t
 }
 
-// summary is what tells one call from another, and the name of the field that has it.
+// summary is what tells calls apart, and the name of the field that has it.
 func summary(input map[string]any) (name, text string) {
 	for _, name := range []string{"command", "cmd", "path", "file_path", "filePath", "pattern", "query", "url", "title", "description", "prompt"} {
 		if text, ok := input[name].(string); ok && strings.TrimSpace(text) != "" {
@@ -115,8 +115,8 @@ func summary(input map[string]any) (name, text string) {
 	return "", string(raw)
 }
 
-// fields are the values of an object by name, but for some. All of them together are
-// bounded: what is deeply nested grows when it is laid out.
+// fields are the values of an object by name, except for some. All of them together are
+// bounded: deeply nested values grow when they are laid out.
 func fields(data map[string]any, hidden ...string) []toolField {
 	var list []toolField
 	left := maxFieldBytes
@@ -167,7 +167,7 @@ func (t *tool) end(runID string, sequence int64, d lineshaft.ToolResultData) {
 }
 
 // resultDiffs are the edits that a result names as such: other texts of a result, such
-// as the content of a file that was read, are no edits.
+// as the content of a file that was read, are not edits.
 func resultDiffs(output map[string]any) []diff {
 	return diffsOf(map[string]any{"diffs": output["diffs"]})
 }

@@ -12,7 +12,7 @@ import (
 )
 
 // item is an entry of a transcript: one event, or a tool call with all that belongs
-// to it. One template renders it, for the first page and for what comes later.
+// to it. One template renders it, for the first page and for later updates.
 type item struct {
 	RunID    string
 	Sequence int64
@@ -32,7 +32,7 @@ type item struct {
 	Artifact *lineshaft.ArtifactData
 	State    lineshaft.RunState
 	Usage    *lineshaft.UsageData
-	// Took is how long a model call lasted, where that can be told.
+	// Took is how long a model call lasted, where that is known.
 	Took time.Duration
 }
 
@@ -73,8 +73,8 @@ func (i item) wrong() bool {
 // Clock is the time of day.
 func (i item) Clock() string { return i.Time.UTC().Format("15:04:05") }
 
-// transcript turns events into items. It belongs to one stretch of a log: what a tool
-// did before is not in it, and then comes as a continued call.
+// transcript turns events into items. It belongs to one stretch of a log: an earlier part of a
+// tool call is not in it; the rest then comes as a continued call.
 type transcript struct {
 	run       string
 	mayAnswer bool
@@ -242,7 +242,7 @@ func (t *transcript) usage(i *item, e lineshaft.Event, d lineshaft.UsageData) {
 	d.ModelID = page.OneLine(d.ModelID, 100)
 }
 
-// output goes into its call; what the agent itself wrote stands alone, with what it
+// output goes into its call; what the agent itself wrote is an item of its own, with what it
 // wrote just before.
 func (t *transcript) output(i *item, e lineshaft.Event, d lineshaft.OutputData) {
 	row := toolRow{RunID: t.run, Sequence: e.Sequence, Stream: streamName(d.Stream), Text: page.ShowText(d.Text)}

@@ -100,7 +100,7 @@ func (a *anthropic) encode(request Request) anthropicRequest {
 	for _, t := range request.Tools {
 		out.Tools = append(out.Tools, anthropicTool{Name: t.Name, Description: t.Description, InputSchema: t.Schema})
 	}
-	// The thoughts count as part of the answer, so there has to be room for both.
+	// The thoughts count as part of the answer, so there must be room for both.
 	if tokens := map[string]int{"low": 2048, "medium": 8192, "high": 24576}[request.Effort]; tokens > 0 {
 		out.Thinking = &anthropicThinking{Type: "enabled", BudgetTokens: tokens}
 		out.MaxTokens += tokens

@@ -16,15 +16,15 @@ import (
 )
 
 const (
-	// maxRefusal bounds what is read of an answer that is none.
+	// maxRefusal bounds what is read of a refusal.
 	maxRefusal = 64 << 10
 	// maxEvent bounds one event of a stream.
 	maxEvent = 16 << 20
-	// maxAnswer bounds an answer: an endpoint may go on for ever.
+	// maxAnswer bounds an answer: an endpoint may send for ever.
 	maxAnswer = 64 << 20
 )
 
-// errSilent ends a request whose answer does not come or does not go on.
+// errSilent ends a request whose answer does not come or does not continue.
 var errSilent = errors.New("the endpoint sent nothing")
 
 // caller is what the two protocols share.
@@ -34,7 +34,7 @@ type caller struct {
 }
 
 // post sends a request and gives each event's data to take, until take is done or
-// fails. A stream that ends before that was cut.
+// fails. A stream that ends before that was cut off.
 func (c *caller) post(ctx context.Context, path string, header http.Header, body any, take func(data []byte) (done bool, err error)) error {
 	raw, err := json.Marshal(body)
 	if err != nil {
@@ -88,7 +88,7 @@ func (c *caller) read(ctx, silence context.Context, body io.Reader, take func([]
 	}
 }
 
-// lost says why the connection is gone: because it was told to, or by itself.
+// lost says why the connection is gone: because we ended it, or on its own.
 func (c *caller) lost(ctx, silence context.Context, what string, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -99,7 +99,7 @@ func (c *caller) lost(ctx, silence context.Context, what string, err error) erro
 	return &Error{Kind: Transient, Said: what, Cause: err}
 }
 
-// awake tells of every byte that comes.
+// awake reports every byte that comes.
 type awake struct {
 	io.Reader
 	stay func()

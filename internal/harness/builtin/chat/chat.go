@@ -1,7 +1,7 @@
 // Package chat asks models: one streamed request at a time, over the Messages
 // API of Anthropic or the Chat Completions API that OpenAI and most servers of
 // local models speak. It brings both into one form. It does not try again, keeps
-// no conversation and knows no tools: that is the agent's.
+// no conversation and knows no tools: that is up to the agent.
 package chat
 
 import (
@@ -25,8 +25,8 @@ const (
 type Message struct {
 	Role string `json:"role"`
 	Text string `json:"text,omitempty"`
-	// Thinking is what the endpoint wants to see again, as it was, beside the tool
-	// calls that came of it.
+	// Thinking is what the endpoint wants to see again, unchanged, beside the tool
+	// calls that resulted.
 	Thinking []Thinking `json:"thinking,omitempty"`
 	// Calls are those of an assistant, Results the user's answers to them.
 	Calls   []Call   `json:"calls,omitempty"`
@@ -112,7 +112,7 @@ type Answer struct {
 }
 
 // Client asks one model. Stream calls sink, from its own goroutine, while the
-// answer comes; after an error what was given to sink is void. Errors are of type
+// answer comes; after an error what sink got is void. Errors are of type
 // *Error, or the cause of ctx.
 type Client interface {
 	Stream(ctx context.Context, request Request, sink func(Delta)) (Answer, error)

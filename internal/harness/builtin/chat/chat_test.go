@@ -284,7 +284,7 @@ func TestX13AnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// A refusal of the worker's gateway is told from one of the endpoint.
+// A refusal of the worker's gateway is distinguished from one of the endpoint.
 func TestX12RefusalsOfTheGateway(t *testing.T) {
 	t.Parallel()
 	for _, code := range []string{"price_unknown", ""} {

@@ -23,11 +23,11 @@ const (
 	Transient Kind = "transient"
 	// TooLong means that the conversation is larger than the model's window.
 	TooLong Kind = "too_long"
-	// Denied means that the key is not taken.
+	// Denied means that the key is not accepted.
 	Denied Kind = "denied"
 	// Spent means that a budget is used up.
 	Spent Kind = "spent"
-	// Refused is everything else that the endpoint does not do.
+	// Refused is everything else that the endpoint refuses.
 	Refused Kind = "refused"
 )
 
@@ -36,7 +36,7 @@ type Error struct {
 	Kind Kind
 	// Status is the HTTP status; 0 when there was no answer, or it was cut.
 	Status int
-	// Code is set when it was the worker's gateway that refused, not the endpoint.
+	// Code is set when the worker's gateway refused, not the endpoint.
 	Code string
 	// Said is the endpoint's own message, at most a few lines of it.
 	Said string
@@ -71,7 +71,7 @@ const (
 	maxSaid          = 600
 )
 
-// refusal makes an error of an answer that is none. now is for dates of Retry-After.
+// refusal makes an error from a refused request. now is for dates of Retry-After.
 func refusal(status int, header http.Header, body []byte, now time.Time) *Error {
 	said := parseSaid(body)
 	e := &Error{Kind: Refused, Status: status, Code: header.Get("X-Lineshaft-Code"), Said: lineshaft.Clip(said.text, maxSaid), RetryAfter: retryAfter(header.Get("Retry-After"), now)}
@@ -99,7 +99,7 @@ func transient(status int) bool {
 	return status >= http.StatusInternalServerError
 }
 
-// streamed makes an error of an event that says that the answer goes wrong.
+// streamed makes an error from an event that reports one.
 func streamed(raw []byte) *Error {
 	said := parseSaid(raw)
 	e := &Error{Kind: Transient, Said: lineshaft.Clip(said.text, maxSaid)}
@@ -127,7 +127,7 @@ func (s said) is(word string) bool {
 }
 
 // parseSaid reads the forms in which endpoints, proxies and our own gateway say
-// what is wrong. What is none of them is taken as it is.
+// what is wrong. Any other text is kept as it is.
 func parseSaid(body []byte) said {
 	var outer struct {
 		Error   json.RawMessage `json:"error"`
@@ -160,7 +160,7 @@ func parseSaid(body []byte) said {
 	return s
 }
 
-// tooLong knows how endpoints say that a conversation does not fit. There is no
+// tooLong recognises how endpoints say that a conversation does not fit. There is no
 // common code.
 func tooLong(status int, s said) bool {
 	if s.is("context_length_exceeded") || status == http.StatusRequestEntityTooLarge {
@@ -181,8 +181,8 @@ func tooLong(status int, s said) bool {
 	return false
 }
 
-// windowIn finds the size of the window in a message: it also names the size of
-// what was sent, which is larger.
+// windowIn finds the size of the window in a message, which also names the size of
+// the request: that is larger.
 func windowIn(text string) int {
 	window := 0
 	for _, digits := range regexp.MustCompile(`\d[\d,_]*`).FindAllString(text, 20) {

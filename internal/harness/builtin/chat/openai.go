@@ -9,12 +9,12 @@ import (
 	"strings"
 )
 
-// openAI speaks Chat Completions, in the form that other servers have too.
+// openAI speaks Chat Completions, in the form that other servers also have.
 type openAI struct{ caller }
 
 var _ Client = (*openAI)(nil)
 
-// openAIRequest sets no bound on the answer: its name differs between servers,
+// openAIRequest sets no bound on the answer: the field's name differs between servers,
 // and without one all of them use the model's own.
 type openAIRequest struct {
 	Model         string          `json:"model"`
