@@ -14,13 +14,16 @@ import (
 // SettleRuns brings what lists look at up to the runs as they are now, some of them at a
 // time. More says that there are others.
 func (s *Service) SettleRuns(ctx context.Context) (more bool, err error) {
-	logs, logsFailed := s.base.Store.SettleDeliveries(ctx)
-	more, err = s.base.Store.SettleRuns(ctx, store.SettleAhead)
-	if more || err != nil {
-		return more, errors.Join(err, logsFailed)
+	if more, err = s.base.Store.SettleRuns(ctx, store.SettleAhead); more {
+		return more, err
 	}
-	more, err = s.base.Store.UpgradeLists(ctx, store.SettleBatch)
-	return more || logs, errors.Join(err, logsFailed)
+	more, failed := s.base.Store.UpgradeLists(ctx, store.SettleBatch)
+	return more, errors.Join(err, failed)
+}
+
+// SettleDeliveries puts deliveries into the logs of their webhooks, some of them at a time.
+func (s *Service) SettleDeliveries(ctx context.Context) (more bool, err error) {
+	return s.base.Store.SettleDeliveries(ctx)
 }
 
 // Purge removes what nobody needs any more, in small steps: answers kept for

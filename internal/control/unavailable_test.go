@@ -318,6 +318,7 @@ func awayJobCalls(b *bench, one func(string, func() (any, error))) {
 	one("EndOverdue", func() (any, error) { return s.EndOverdue(ctx) })
 	one("RunChains", func() (any, error) { return s.RunChains(ctx) })
 	one("SettleRuns", func() (any, error) { return s.SettleRuns(ctx) })
+	one("SettleDeliveries", func() (any, error) { return s.SettleDeliveries(ctx) })
 	one("FoldRates", func() (any, error) { return s.FoldRates(ctx) })
 	one("PurgeRates", func() (any, error) { return nil, s.PurgeRates(ctx) })
 	one("Costs", func() (any, error) { return s.Costs(ctx, b.admin, 7, "") })

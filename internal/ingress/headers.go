@@ -41,11 +41,22 @@ func (q *request) headers() string {
 
 // tokensIn are the parts of a value that could be a token.
 func tokensIn(value string) []string {
-	split := func(separators string) []string {
-		return strings.FieldsFunc(value, func(c rune) bool { return strings.ContainsRune(separators, c) })
+	if len(value) < minSecret {
+		return nil
 	}
-	words := append(split(" ,;:?&#|\"'<>()[]{}"), split(" ,;:?&#|\"'<>()[]{}/=")...) // a token may have / and = in it
+	words := strings.FieldsFunc(value, separates)
+	if strings.ContainsAny(value, "/=") { // a token may have them in it, or end at them
+		words = append(words, strings.FieldsFunc(value, func(c rune) bool { return c == '/' || c == '=' || separates(c) })...)
+	}
 	return slices.DeleteFunc(words, func(text string) bool { return len(text) < minSecret })
+}
+
+func separates(c rune) bool {
+	switch c {
+	case ' ', ',', ';', ':', '?', '&', '#', '|', '"', '\'', '<', '>', '(', ')', '[', ']', '{', '}':
+		return true
+	}
+	return false
 }
 
 // authorises says that a value is a credential by its form, whatever its header is called.
@@ -77,9 +88,10 @@ func keepHeaders(header http.Header, secret func(name, value string) bool) strin
 	var out strings.Builder
 	for _, name := range names {
 		value := strings.Join(header[name], ", ")
-		plain, err := url.PathUnescape(value) // as a proxy may write the address
-		if namesSecret(name) || authorises(value) || secret(name, value) || err == nil && (authorises(plain) || secret(name, plain)) {
+		if namesSecret(name) || authorises(value) || secret(name, value) {
 			value = masked
+		} else if plain, err := url.PathUnescape(value); err == nil && plain != value && (authorises(plain) || secret(name, plain)) {
+			value = masked // a proxy may write the address like that
 		}
 		line := strings.ToValidUTF8(name+": "+lineshaft.CutBytes(value, maxHeader), "\uFFFD")
 		line = strings.Map(printable, line)

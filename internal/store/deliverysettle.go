@@ -30,9 +30,6 @@ const webhookOfDelivery = "CASE webhook_uid WHEN '' THEN unsettled_uid ELSE webh
 // SettleDeliveries puts deliveries into the logs of their webhooks, if there are many or they
 // have waited. More says that there may be others.
 func (s *Store) SettleDeliveries(ctx context.Context) (more bool, err error) {
-	if !s.d.settlesLogs {
-		return false, nil
-	}
 	waiting, err := s.unsettledDeliveries(ctx)
 	if err != nil || len(waiting) == 0 {
 		return false, err
