@@ -146,8 +146,8 @@ func TestF5RepositoriesThatGoAndComeBack(t *testing.T) {
 		healthy("First")
 		// Another history altogether.
 		o.git(o.work, "checkout", "--quiet", "--orphan", "again")
-		o.push("main", folder("Anew"))
-		healthy("Anew")
+		o.push("main", folder("Opaque"))
+		healthy("Opaque")
 	})
 }
 

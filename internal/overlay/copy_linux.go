@@ -29,8 +29,8 @@ const (
 	Entry Kind = iota
 	// Gone says that the lower entry was removed.
 	Gone
-	// Anew is a folder without any lower content.
-	Anew
+	// Opaque is a folder without any lower content.
+	Opaque
 	// Moved is a folder that has what is lower at another place.
 	Moved
 )
@@ -48,7 +48,7 @@ func KindOf(name string, mode fs.FileMode) Kind {
 		return Moved
 	}
 	if _, err := unix.Lgetxattr(name, "trusted.overlay.opaque", value); err == nil {
-		return Anew
+		return Opaque
 	}
 	return Entry
 }

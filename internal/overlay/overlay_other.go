@@ -27,7 +27,7 @@ type Kind int
 const (
 	Entry Kind = iota
 	Gone
-	Anew
+	Opaque
 	Moved
 )
 

@@ -91,7 +91,7 @@ func (d *difference) gone(m *Measured, name string, mode fs.FileMode) bool {
 		return false
 	}
 	kind := overlay.KindOf(filepath.Join(d.upper, name), mode)
-	if kind == overlay.Gone || kind == overlay.Anew {
+	if kind == overlay.Gone || kind == overlay.Opaque {
 		if _, err := os.Lstat(filepath.Join(d.layer.Dir, name)); err == nil {
 			m.removed = append(m.removed, name)
 		}

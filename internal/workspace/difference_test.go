@@ -104,7 +104,7 @@ func TestX14SnapshotIsTheDifference(t *testing.T) { //nolint:tparallel // they s
 		"by another name": func(at func(string) string) error {
 			return errors.Join(os.WriteFile(at("second"), []byte("E-"), 0o644), os.Chtimes(at("second"), old, old))
 		},
-		"modes, and a folder made anew": func(at func(string) string) error {
+		"modes, and a folder made again": func(at func(string) string) error {
 			return errors.Join(os.Chmod(at("a/one"), 0o755), os.Chmod(at("b/deep"), 0o700), os.RemoveAll(at("c")), os.Mkdir(at("c"), 0o755))
 		},
 		"everything gone": func(at func(string) string) error {
