@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/fakemodel"
 )
 
@@ -84,6 +85,9 @@ func TestI7DocsRun(t *testing.T) {
 			p := newDocPage(t, name)
 			p.writeFiles(fences, lines)
 			for _, line := range append(shellLines(beforePages[name]), lines...) {
+				if strings.HasPrefix(line, "lineshaft environment delete") { // refused while its preparation runs
+					p.waitForRuns()
+				}
 				if !slices.ContainsFunc(linesLeftOut, func(out struct{ part, reason string }) bool { return strings.Contains(line, out.part) }) {
 					p.run(line)
 				}
@@ -237,6 +241,21 @@ func (p *docPage) fill(line string) string {
 		line = strings.ReplaceAll(line, pair[0], pair[1])
 	}
 	return line
+}
+
+// waitForRuns waits until every run has ended.
+func (p *docPage) waitForRuns() {
+	p.t.Helper()
+	var live []string
+	for _, state := range lineshaft.RunStates() {
+		if !state.Terminal() {
+			live = append(live, "state="+string(state))
+		}
+	}
+	eventually(p.t, "every run has ended", func() bool {
+		code, text := caller{t: p.t, url: p.url, key: adminKey}.ask(http.MethodGet, "/agent/runs?"+strings.Join(live, "&"), "")
+		return code == http.StatusOK && !strings.Contains(text, `"run_id"`)
+	})
 }
 
 // ask reads the first value of a field in an answer.
