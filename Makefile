@@ -92,6 +92,14 @@ fuzz: ## Fuzz every target in turn, FUZZTIME=30s each.
 bench: ## Run the benchmark program on both engines.
 	@exec scripts/with-postgres go run ./bench
 
+.PHONY: bench-quick
+bench-quick: ## The same in minutes: each benchmark at a size where its ratio holds.
+	@exec scripts/with-postgres go run ./bench -quick
+
+.PHONY: bench-compare
+bench-compare: ## Compare the two newest results: better, same or worse.
+	@go run ./bench compare
+
 .PHONY: counts
 counts: ## Count the house: lines, packages, what use cases reach, files that a field touches.
 	@go test ./internal/house -run 'Counts|Reach|AField' -count=1 -v | grep '_test.go:'

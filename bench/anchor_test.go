@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -33,7 +34,7 @@ func TestB1AnchorsOnSQLite(t *testing.T) {
 			must(t, err)
 			found, err := s.hitOnce(t.Context(), srv, hitOrder{
 				Address: srv.address(), Connections: 4, Duration: ingressTime, Limit: 100, Targets: anchorTargets(anchorToken, 3), Body: issueBody(),
-			})
+			}, notAtAll)
 			must(t, errors.Join(err, srv.stop()))
 			equal(t, "accepted", found.Accepted, 100)
 			if db == nil {
@@ -49,6 +50,24 @@ func TestB1AnchorsOnSQLite(t *testing.T) {
 			must(t, err)
 			equal(t, "webhooks", n, 3)
 		})
+	}
+}
+
+// TestB1ServersAreAwaited waits for a process that computes before it sleeps.
+func TestB1ServersAreAwaited(t *testing.T) {
+	t.Parallel()
+	busy := exec.CommandContext(t.Context(), "sh", "-c", "n=0; while [ $n -lt 300000 ]; do n=$((n+1)); done; exec sleep 600")
+	must(t, busy.Start())
+	t.Cleanup(func() { _, _ = busy.Process.Kill(), busy.Wait() })
+	_, err := awaitIdle(t.Context(), busy.Process.Pid)
+	must(t, err)
+	used, err := usageOf(busy.Process.Pid)
+	must(t, err)
+	if used.processor == 0 {
+		t.Error("it was called idle before it had computed")
+	}
+	if _, err := awaitIdle(t.Context(), -1); err == nil {
+		t.Error("a process that is not there was awaited")
 	}
 }
 

@@ -22,7 +22,7 @@ func testSession(t *testing.T, scale float64) *session {
 	self, err := os.Executable()
 	must(t, err)
 	s := &session{
-		opts: options{scale: scale, engines: []string{sqlite}}, dir: t.TempDir(), self: self, progress: newProgress(io.Discard),
+		opts: options{scale: scale, engines: []string{sqlite}}, dir: t.TempDir(), self: self, progress: newProgress(io.Discard), settle: notAtAll,
 		report: &report{Scale: scale, Versions: map[string]string{}, Settings: map[string]string{}}, filled: map[string]*database{},
 	}
 	t.Cleanup(func() {

@@ -63,6 +63,8 @@ type hitFound struct {
 	// Written is what the server wrote for one accepted request, in bytes: database,
 	// log and all. A database server writes for itself.
 	Written float64 `json:"server_written_bytes"`
+	// PutOff is how long the server was busy after the last answer.
+	PutOff time.Duration `json:"put_off"`
 }
 
 // check makes sure that every answer was as wanted.

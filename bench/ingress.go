@@ -12,6 +12,13 @@ const (
 	// ingressTime is how long each load lasts, ingressWarm how much of it does not count.
 	ingressTime = 20 * time.Second
 	ingressWarm = 2 * time.Second
+	// ingressRounds is how many turns that time is divided into. Anchor and ours take turns, so
+	// that a noisy machine hits both.
+	ingressRounds = 5
+	// sustainedTime is how long the load that must not pile up lasts, sustainedIdle how long the
+	// server may be busy after it.
+	sustainedTime = 2 * time.Minute
+	sustainedIdle = 5 * time.Second
 	// anchorToken is the bearer token of the anchors; ours are as long.
 	anchorToken = "ws_benchmark_anchor_token_0123456789abcdef"
 )
@@ -27,6 +34,8 @@ type ingressCase struct {
 	// bar is the lowest ratio to the anchor's rate, slower the highest to its p99; 0 for
 	// none.
 	bar, slower float64
+	// sustained is the lowest ratio under load that lasts; 0 for none.
+	sustained float64
 	// runs says that every delivery starts one.
 	runs bool
 }
@@ -38,7 +47,9 @@ func benchIngress(ctx context.Context, s *session) error {
 
 // benchTriggers is B2: deliveries that start a run each.
 func benchTriggers(ctx context.Context, s *session) error {
-	return s.ingress(ctx, ingressCase{id: "B2", what: "ingress that starts runs", anchor: anchorTwo, filter: filterMatches, bar: 0.45, runs: true})
+	return s.ingress(ctx, ingressCase{
+		id: "B2", what: "ingress that starts runs", anchor: anchorTwo, filter: filterMatches, bar: 0.45, sustained: 0.30, runs: true,
+	})
 }
 
 func (s *session) ingress(ctx context.Context, c ingressCase) error {
@@ -56,40 +67,69 @@ func (s *session) ingress(ctx context.Context, c ingressCase) error {
 	return nil
 }
 
-// ingressOn measures the anchors, ours, and the anchors again.
+// ingressOn lets the anchor and ours take turns, round by round, with each number of connections.
 func (s *session) ingressOn(ctx context.Context, engine string, c ingressCase) (found ingressFound, err error) {
-	if found.NullFirst, err = s.measureAnchor(ctx, engine, anchorNull); err != nil {
+	if found.Null, err = s.measureNull(ctx, engine); err != nil {
 		return found, err
 	}
-	if found.First, err = s.measureAnchor(ctx, engine, c.anchor); err != nil {
+	anchor, err := s.startAnchored(ctx, engine, c.anchor)
+	if err != nil {
 		return found, err
 	}
-	if found.Ours, err = s.measureOurs(ctx, engine, c); err != nil {
+	defer func() { err = errors.Join(err, anchor.finish(ctx, s)) }()
+	ours, err := s.startOurs(ctx, engine, c)
+	if err != nil {
 		return found, err
 	}
-	if found.Last, err = s.measureAnchor(ctx, engine, c.anchor); err != nil {
-		return found, err
+	defer func() { err = errors.Join(err, ours.finish(ctx, s)) }()
+	length := s.opts.time(ingressTime, time.Second) / ingressRounds
+	for _, connections := range ingressConnections() {
+		turns := ingressTurns{Connections: connections}
+		for n := range ingressRounds {
+			s.progress.stepf("%s %s: %d connections, round %d of %d", c.id, engine, connections, n+1, ingressRounds)
+			first, err := s.load(ctx, anchor, connections, length)
+			if err != nil {
+				return found, fmt.Errorf("anchor %s: %w", c.anchor, err)
+			}
+			second, err := s.load(ctx, ours, connections, length)
+			if err != nil {
+				return found, err
+			}
+			turns.Anchor, turns.Ours = append(turns.Anchor, first), append(turns.Ours, second)
+		}
+		found.Turns = append(found.Turns, turns)
 	}
-	found.NullLast, err = s.measureAnchor(ctx, engine, anchorNull)
-	return found, err
+	if c.sustained > 0 {
+		s.progress.stepf("%s %s: sustained", c.id, engine)
+		if found.Sustained, err = s.load(ctx, ours, ingressConnections()[0], s.opts.time(sustainedTime, time.Second)); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
 }
 
-// ingressFound has one measurement for each number of connections.
+// ingressFound is what was measured on one engine.
 type ingressFound struct {
-	NullFirst []hitFound `json:"null_first"`
-	First     []hitFound `json:"anchor_first"`
-	Ours      []hitFound `json:"ours"`
-	Last      []hitFound `json:"anchor_last"`
-	NullLast  []hitFound `json:"null_last"`
+	// Null has one measurement for each number of connections.
+	Null  []hitFound     `json:"null"`
+	Turns []ingressTurns `json:"turns"`
+	// Sustained is ours under load for longer; zero where that is not asked for.
+	Sustained hitFound `json:"sustained"`
+}
+
+// ingressTurns has the rounds with one number of connections.
+type ingressTurns struct {
+	Connections int        `json:"connections"`
+	Anchor      []hitFound `json:"anchor"`
+	Ours        []hitFound `json:"ours"`
 }
 
 // hit loads a server with each number of connections in turn.
 func (s *session) hit(ctx context.Context, srv *server, connections []int, order hitOrder) (all []hitFound, err error) {
-	order.Address = srv.address()
 	order.Duration, order.Warm = s.opts.time(ingressTime, 200*time.Millisecond), s.opts.time(ingressWarm, 20*time.Millisecond)
 	for _, n := range connections {
-		order.Connections, order.Seed = n, rand.Uint64()
-		found, err := s.hitOnce(ctx, srv, order)
+		order.Connections = n
+		found, err := s.hitOnce(ctx, srv, order, notAtAll)
 		if err != nil {
 			return nil, err
 		}
@@ -98,12 +138,17 @@ func (s *session) hit(ctx context.Context, srv *server, connections []int, order
 	return all, nil
 }
 
-func (s *session) hitOnce(ctx context.Context, srv *server, order hitOrder) (found hitFound, err error) {
+// hitOnce sends deliveries and then waits for the server as it is asked to.
+func (s *session) hitOnce(ctx context.Context, srv *server, order hitOrder, wait waiting) (found hitFound, err error) {
+	order.Address, order.Seed = srv.address(), rand.Uint64()
 	before, err := usageOf(srv.cmd.Process.Pid)
 	if err != nil {
 		return found, err
 	}
 	if err := s.child(ctx, hitRole, order, &found); err != nil {
+		return found, err
+	}
+	if found.PutOff, err = wait(ctx, srv.cmd.Process.Pid); err != nil {
 		return found, err
 	}
 	after, err := usageOf(srv.cmd.Process.Pid)
@@ -115,61 +160,35 @@ func (s *session) hitOnce(ctx context.Context, srv *server, order hitOrder) (fou
 	return found, found.check()
 }
 
-// measureAnchor measures an anchor on a table of its own.
-func (s *session) measureAnchor(ctx context.Context, engine string, kind anchorKind) (all []hitFound, err error) {
-	s.progress.stepf("%s: anchor %s", engine, kind)
-	order := anchorOrder{Kind: kind, Engine: engine, Token: anchorToken, History: s.opts.count(ingressHistory, pastRows+1), Profile: s.profileFile(string(kind) + "-" + engine)}
-	var db *database
-	if kind != anchorNull {
-		if db, err = s.newDatabase(ctx, engine, "anchor"); err != nil {
+// measureNull measures the null handler.
+func (s *session) measureNull(ctx context.Context, engine string) (all []hitFound, err error) {
+	null, err := s.startAnchored(ctx, engine, anchorNull)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, null.finish(ctx, s)) }()
+	for _, connections := range ingressConnections() {
+		found, err := s.load(ctx, null, connections, s.opts.time(ingressTime, time.Second)/ingressRounds)
+		if err != nil {
 			return nil, err
 		}
-		order.Driver, order.DSN = db.driver, db.dsn
-		defer func() { err = errors.Join(err, s.dropDatabase(ctx, db)) }()
+		all = append(all, found)
 	}
-	srv, err := s.startAnchor(ctx, order)
+	return all, nil
+}
+
+// measureOurs measures the real program alone.
+func (s *session) measureOurs(ctx context.Context, engine string, c ingressCase) (all []hitFound, err error) {
+	ours, err := s.startOurs(ctx, engine, c)
 	if err != nil {
 		return nil, err
 	}
-	all, err = s.hit(ctx, srv, ingressConnections(), hitOrder{Targets: anchorTargets(anchorToken, ingressHooks), Body: issueBody()})
-	if err := errors.Join(err, srv.stop()); err != nil || kind == anchorNull {
-		return all, err
-	}
-	logged, err := db.number(ctx, "SELECT COUNT(*) FROM log")
-	if err == nil && logged != int64(accepted(all)+order.History) {
-		err = fmt.Errorf("the anchor answered %d times with 202 and has %d rows more", accepted(all), logged-int64(order.History))
+	defer func() { err = errors.Join(err, ours.finish(ctx, s)) }()
+	all, err = s.hit(ctx, ours.srv, ingressConnections(), hitOrder{Targets: ours.targets, Body: issueBody()})
+	for _, found := range all {
+		ours.accepted += found.Accepted
 	}
 	return all, err
-}
-
-func accepted(all []hitFound) (n int) {
-	for _, found := range all {
-		n += found.Accepted
-	}
-	return n
-}
-
-// measureOurs measures the real program.
-func (s *session) measureOurs(ctx context.Context, engine string, c ingressCase) (all []hitFound, err error) {
-	made, err := s.makeHooks(ctx, engine, "ingress", hookPlan{hooks: ingressHooks, filter: c.filter, history: s.opts.count(ingressHistory, pastRows+1)})
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, s.dropDatabase(ctx, made.db)) }()
-	srv, err := s.startHooked(ctx, made, c.id+"-"+engine)
-	if err != nil {
-		return nil, err
-	}
-	s.progress.stepf("%s %s: load", c.id, engine)
-	all, err = s.hit(ctx, srv, ingressConnections(), hitOrder{Targets: made.targets, Body: issueBody()})
-	if err := errors.Join(err, srv.stop()); err != nil {
-		return nil, err
-	}
-	runs := 0
-	if c.runs {
-		runs = accepted(all)
-	}
-	return all, made.check(ctx, accepted(all), runs)
 }
 
 // startHooked starts the real program on webhooks, or this one when its profile is
@@ -183,18 +202,18 @@ func (s *session) startHooked(ctx context.Context, made *hooked, name string) (*
 
 // ingressRows writes what was found.
 func (s *session) ingressRows(engine string, c ingressCase, found ingressFound) {
-	for i, ours := range found.Ours {
-		first, last := found.First[i], found.Last[i]
-		s.report.anchor(c.id, fmt.Sprintf("%s at %d connections, %s", c.anchor, ours.Connections, engine), figure{first.Rate, perSecond}, figure{last.Rate, perSecond})
-		nothing := between(found.NullFirst[i], found.NullLast[i])
-		s.report.anchor(c.id, fmt.Sprintf("N at %d connections, beside %s", ours.Connections, engine), figure{found.NullFirst[i].Rate, perSecond}, figure{found.NullLast[i].Rate, perSecond})
-		anchor := between(first, last)
-		what := fmt.Sprintf("%s, %d connections", c.what, ours.Connections)
+	for i, turns := range found.Turns {
+		first, last := turns.Anchor[0], turns.Anchor[len(turns.Anchor)-1]
+		name := fmt.Sprintf("%s at %d connections, %s", c.anchor, turns.Connections, engine)
+		s.report.anchor(c.id, name, figure{first.Rate, perSecond}, figure{last.Rate, perSecond})
+		ours, anchor := middle(turns.Ours), middle(turns.Anchor)
+		what := fmt.Sprintf("%s, %d connections", c.what, turns.Connections)
 		line := row{
 			ID: c.id, What: what, Engine: engine, Measured: figure{ours.Rate, perSecond}, Anchor: figure{anchor.Rate, perSecond},
-			AnchorName: string(c.anchor), Ratio: ratio(ours.Rate, anchor.Rate), Bar: fmt.Sprintf("≥ %.2f of %s", c.bar, c.anchor),
-			Note: ours.beside(string(c.anchor), anchor, engine) + fmt.Sprintf("; the null handler answers %s", figure{nothing.Rate, perSecond}),
+			AnchorName: string(c.anchor), Bar: fmt.Sprintf("≥ %.2f of %s", c.bar, c.anchor),
+			Note: fmt.Sprintf("%s; the null handler answers %s", ours.beside(string(c.anchor), anchor, engine), figure{found.Null[i].Rate, perSecond}),
 		}
+		line.inTurn(turns.each(func(f hitFound) float64 { return f.Rate }))
 		line.Verdict = judge(line.Ratio >= c.bar)
 		if i == 0 {
 			line.Detail = found
@@ -202,12 +221,56 @@ func (s *session) ingressRows(engine string, c ingressCase, found ingressFound) 
 		s.report.add(line)
 		line = row{
 			ID: c.id, What: what + ", p99", Engine: engine, Measured: inMillis(ours.P99), Anchor: inMillis(anchor.P99),
-			AnchorName: string(c.anchor), Ratio: ratio(float64(ours.P99), float64(anchor.P99)), Verdict: shown,
+			AnchorName: string(c.anchor), Verdict: shown,
 		}
+		line.inTurn(turns.each(func(f hitFound) float64 { return float64(f.P99) }))
 		if c.slower > 0 {
 			line.Bar, line.Verdict = fmt.Sprintf("≤ %.0f × %s", c.slower, c.anchor), judge(line.Ratio <= c.slower)
 		}
 		s.report.add(line)
+	}
+	if c.sustained > 0 {
+		s.sustainedRow(engine, c, found)
+	}
+}
+
+// sustainedRow is about load that lasts: what the server puts off must not grow.
+func (s *session) sustainedRow(engine string, c ingressCase, found ingressFound) {
+	anchor, ours := middle(found.Turns[0].Anchor), found.Sustained
+	line := row{
+		ID: c.id, What: fmt.Sprintf("%s, %d connections, sustained", c.what, ours.Connections), Engine: engine,
+		Measured: figure{ours.Rate, perSecond}, Anchor: figure{anchor.Rate, perSecond}, AnchorName: string(c.anchor),
+		Ratio: ratio(ours.Rate, anchor.Rate), Bar: fmt.Sprintf("≥ %.2f of %s, idle within %s", c.sustained, c.anchor, sustainedIdle),
+		Note: fmt.Sprintf("%.0f s of load, idle %s after it; p99 %s", ours.Seconds, ours.PutOff.Round(100*time.Millisecond), inMillis(ours.P99)),
+	}
+	line.Verdict = judge(line.Ratio >= c.sustained && ours.PutOff <= sustainedIdle)
+	s.report.add(line)
+}
+
+// each compares a figure round by round, ours with the anchor's.
+func (t ingressTurns) each(of func(hitFound) float64) (ratios []float64) {
+	for n := range t.Ours {
+		ratios = append(ratios, ratio(of(t.Ours[n]), of(t.Anchor[n])))
+	}
+	return ratios
+}
+
+// middle is the round in the middle, figure by figure.
+func middle(rounds []hitFound) hitFound {
+	of := func(value func(hitFound) float64) float64 {
+		values := make([]float64, len(rounds))
+		for i, found := range rounds {
+			values[i] = value(found)
+		}
+		return median(values)
+	}
+	return hitFound{
+		Connections: rounds[0].Connections,
+		Rate:        of(func(f hitFound) float64 { return f.Rate }),
+		ServerCPU:   of(func(f hitFound) float64 { return f.ServerCPU }),
+		Written:     of(func(f hitFound) float64 { return f.Written }),
+		P50:         time.Duration(of(func(f hitFound) float64 { return float64(f.P50) })),
+		P99:         time.Duration(of(func(f hitFound) float64 { return float64(f.P99) })),
 	}
 }
 

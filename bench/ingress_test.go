@@ -28,24 +28,23 @@ func TestB1AndB2OnSQLite(t *testing.T) {
 	for _, tc := range []struct {
 		name string
 		c    ingressCase
+		rows int
 	}{
-		{"B1", ingressCase{id: "B1", what: "ingress", anchor: anchorOne, filter: filterMisses, bar: 0.7, slower: 2}},
-		{"B2", ingressCase{id: "B2", what: "ingress", anchor: anchorTwo, filter: filterMatches, bar: 0.6, runs: true}},
+		{"B1", ingressCase{id: "B1", what: "ingress", anchor: anchorOne, filter: filterMisses, bar: 0.7, slower: 2}, 4},
+		{"B2", ingressCase{id: "B2", what: "ingress", anchor: anchorTwo, filter: filterMatches, bar: 0.6, sustained: 0.3, runs: true}, 5},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := testSession(t, 0.001)
 			s.opts.cpuProfile = filepath.Join(t.TempDir(), "p") // then this program is the server too
 			must(t, s.ingress(t.Context(), tc.c))
-			equal(t, "rows", len(s.report.Rows), 4)
+			equal(t, "rows", len(s.report.Rows), tc.rows)
 			found, ok := s.report.Rows[0].Detail.(ingressFound)
-			if !ok || len(found.Ours) != 2 || len(found.First) != 2 || len(found.Last) != 2 || len(found.NullLast) != 2 {
+			if !ok || len(found.Turns) != 2 || len(found.Turns[1].Anchor) != ingressRounds || len(found.Null) != 2 {
 				t.Fatalf("the detail is %+v", s.report.Rows[0].Detail)
 			}
-			for _, hit := range found.Ours {
-				if hit.Rate <= 0 || hit.P99 < hit.P50 || hit.ServerCPU <= 0 || hit.Written <= 0 {
-					t.Errorf("found %+v", hit)
-				}
+			if hit := middle(found.Turns[0].Ours); hit.Rate <= 0 || hit.P99 < hit.P50 || hit.ServerCPU <= 0 || hit.Written <= 0 {
+				t.Errorf("found %+v", hit)
 			}
 		})
 	}
@@ -86,19 +85,45 @@ func TestB1Rows(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := testSession(t, 1)
-			null := []hitFound{hit(32, 9000, time.Millisecond)}
-			s.ingressRows(sqlite, c, ingressFound{
-				NullFirst: null, NullLast: null, Ours: []hitFound{hit(32, tc.rate, tc.p99)},
-				First: []hitFound{hit(32, 900, 8*time.Millisecond)}, Last: []hitFound{hit(32, 1100, 12*time.Millisecond)},
-			})
+			s.ingressRows(sqlite, c, ingressFound{Null: []hitFound{hit(32, 9000, time.Millisecond)}, Turns: []ingressTurns{{
+				Connections: 32,
+				Anchor:      []hitFound{hit(32, 900, 12*time.Millisecond), hit(32, 1000, 10*time.Millisecond), hit(32, 1100, 8*time.Millisecond)},
+				Ours:        []hitFound{hit(32, tc.rate/2, tc.p99), hit(32, tc.rate, tc.p99), hit(32, tc.rate*2, tc.p99)},
+			}}})
 			equal(t, "rows", len(s.report.Rows), 2)
 			equal(t, "rate", s.report.Rows[0].Verdict, tc.fast)
 			equal(t, "anchor", s.report.Rows[0].Anchor, figure{1000, perSecond})
 			equal(t, "p99", s.report.Rows[1].Verdict, tc.slow)
+			equal(t, "ratio of the round in the middle", s.report.Rows[0].Ratio, tc.rate/1000)
+			if line := s.report.Rows[0]; line.Low >= line.Ratio || line.High <= line.Ratio || !strings.Contains(line.times(), " to ") {
+				t.Errorf("the spread is %v to %v: %s", line.Low, line.High, line.times())
+			}
 			equal(t, "warnings", len(s.report.Warnings), 1) // the anchor moved by a fifth
 			if note := s.report.Rows[0].Note; !strings.Contains(note, "2 KB") || !strings.Contains(note, "9,000/s") {
 				t.Errorf("the note is %s", note)
 			}
+		})
+	}
+}
+
+func TestB2SustainedRow(t *testing.T) {
+	t.Parallel()
+	c := ingressCase{id: "B2", what: "ingress", anchor: anchorTwo, sustained: 0.3}
+	for _, tc := range []struct {
+		name   string
+		rate   float64
+		putOff time.Duration
+		want   verdict
+	}{
+		{"met", 300, sustainedIdle, met}, {"too slow", 299, 0, missed}, {"puts too much off", 300, sustainedIdle + 1, missed},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			s := testSession(t, 1)
+			s.sustainedRow(sqlite, c, ingressFound{
+				Turns: []ingressTurns{{Anchor: []hitFound{{Rate: 1000}}}}, Sustained: hitFound{Connections: 32, Rate: tc.rate, PutOff: tc.putOff},
+			})
+			equal(t, "verdict", s.report.Rows[0].Verdict, tc.want)
 		})
 	}
 }

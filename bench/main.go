@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 
 	"github.com/lineshaft/lineshaft/internal/sandbox"
@@ -29,7 +30,9 @@ func start(ctx context.Context, args []string) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	var err error
-	if len(args) == 1 && roles()[args[0]] != nil {
+	if len(args) > 0 && args[0] == compareRole {
+		err = compare(filepath.Join("bench", "results"), args[1:], os.Stdout)
+	} else if len(args) == 1 && roles()[args[0]] != nil {
 		err = roles()[args[0]](ctx, os.Stdin, os.Stdout)
 	} else {
 		err = bench(ctx, args, os.Stdout, os.Stderr)
@@ -63,25 +66,28 @@ type benchmark struct {
 	id   string
 	what string
 	run  func(ctx context.Context, s *session) error
+	// quick is the scale for `make bench-quick`: small enough for seconds, large enough for its
+	// ratio to hold; 0 leaves it out.
+	quick float64
 }
 
 // benchmarks lists what can be measured, in the order it is measured.
 func benchmarks() []benchmark {
 	return []benchmark{
-		{"B1", "ingress", benchIngress},
-		{"B2", "ingress that starts runs", benchTriggers},
-		{"B3", "signatures", benchSignatures},
-		{"B4", "matching", benchMatching},
-		{"B5", "start latency", benchStarts},
-		{"B6", "queue", benchQueue},
-		{"B7", "lists", benchLists},
-		{"B8", "followers", benchFollowers},
-		{"B9", "cost at rest", benchRest},
-		{"B11", "what one might pick instead", benchRivals},
-		{"B12", "self-hosted workers", benchWorkers},
-		{"B13", "pages", benchPages}, // after B7: it adds to its databases
-		{"B14", "prepared environments", benchPrepared},
-		{"B17", "hostile database", benchHostile},
+		{"B1", "ingress", benchIngress, 0.25},
+		{"B2", "ingress that starts runs", benchTriggers, 0.25},
+		{"B3", "signatures", benchSignatures, 0.1},
+		{"B4", "matching", benchMatching, 0.5},
+		{"B5", "start latency", benchStarts, 0.25},
+		{"B6", "queue", benchQueue, 0.1},
+		{"B7", "lists", benchLists, 0.03},
+		{"B8", "followers", benchFollowers, 0.3},
+		{"B9", "cost at rest", benchRest, 0.03},
+		{"B11", "what one might pick instead", benchRivals, 0},
+		{"B12", "self-hosted workers", benchWorkers, 0.25},
+		{"B13", "pages", benchPages, 0.03}, // after B7: it adds to its databases
+		{"B14", "prepared environments", benchPrepared, 0.02},
+		{"B17", "hostile database", benchHostile, 0.1},
 	}
 }
 
@@ -96,9 +102,10 @@ func bench(ctx context.Context, args []string, out, errOut io.Writer) error {
 	}
 	defer s.close(context.WithoutCancel(ctx))
 	for _, b := range benchmarks() {
-		if !opts.wants(b.id) {
+		if !opts.wants(b) {
 			continue
 		}
+		s.opts.scale = opts.scaleOf(b)
 		s.progress.stepf("%s %s", b.id, b.what)
 		if err := b.run(ctx, s); err != nil {
 			return fmt.Errorf("%s %s: %w", b.id, b.what, err)
@@ -108,5 +115,5 @@ func bench(ctx context.Context, args []string, out, errOut io.Writer) error {
 	if err := s.report.write(out); err != nil {
 		return err
 	}
-	return s.report.save(s.resultsFile())
+	return s.save()
 }

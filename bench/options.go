@@ -29,6 +29,7 @@ type options struct {
 	river      string
 	cpuProfile string
 	rivals     bool
+	quick      bool
 }
 
 func parseOptions(args []string, errOut io.Writer) (options, error) {
@@ -45,6 +46,7 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	flags.StringVar(&o.river, "river", riverVersion, "`VERSION` of River to compare with; empty leaves it out")
 	flags.StringVar(&o.cpuProfile, "cpuprofile", "", "write CPU profiles of what is measured to files that begin with `NAME`")
 	flags.BoolVar(&o.rivals, "rivals", true, "fetch and measure what B11 compares with")
+	flags.BoolVar(&o.quick, "quick", false, "measure each at a size that takes seconds; its ratios hold, its figures less so")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
@@ -61,6 +63,9 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	}
 	if o.scale <= 0 || o.scale > 1 {
 		return o, errors.New("-scale must be above 0 and at most 1")
+	}
+	if o.quick && o.scale != 1 {
+		return o, errors.New("-quick has sizes of its own: leave -scale out")
 	}
 	return o, o.choose(only)
 }
@@ -79,7 +84,22 @@ func (o *options) choose(only string) error {
 	return nil
 }
 
-func (o *options) wants(id string) bool { return len(o.only) == 0 || slices.Contains(o.only, id) }
+// wants says whether a benchmark is measured: when it is named, or when none is and it has a
+// size for what is asked.
+func (o *options) wants(b benchmark) bool {
+	if len(o.only) > 0 {
+		return slices.Contains(o.only, b.id)
+	}
+	return !o.quick || b.quick > 0
+}
+
+// scaleOf is the size of a benchmark; one that has none for -quick is measured whole.
+func (o *options) scaleOf(b benchmark) float64 {
+	if o.quick && b.quick > 0 {
+		return b.quick
+	}
+	return o.scale
+}
 
 // count scales a number of things, to no less than least.
 func (o *options) count(n, least int) int { return max(least, int(float64(n)*o.scale)) }

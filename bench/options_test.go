@@ -16,12 +16,16 @@ func TestOptions(t *testing.T) {
 		t.Errorf("the defaults are %+v", o)
 	}
 	for _, b := range benchmarks() {
-		equal(t, b.id+" is wanted", o.wants(b.id), true)
+		equal(t, b.id+" is wanted", o.wants(b), true)
 	}
 	o, err = parseOptions(strings.Fields("-only b6,B7 -engine sqlite -scale 0.5"), io.Discard)
 	must(t, err)
-	equal(t, "B6 is wanted", o.wants("B6"), true)
-	equal(t, "B5 is wanted", o.wants("B5"), false)
+	equal(t, "B6 is wanted", o.wants(benchmark{id: "B6"}), true)
+	equal(t, "B5 is wanted", o.wants(benchmark{id: "B5"}), false)
+	o, err = parseOptions([]string{"-quick", "-engine", "sqlite"}, io.Discard)
+	must(t, err)
+	equal(t, "quick without a size is wanted", o.wants(benchmark{id: "B11"}), false)
+	equal(t, "size when quick", o.scaleOf(benchmark{quick: 0.25}), 0.25)
 	if !slices.Equal(o.engines, []string{sqlite}) {
 		t.Errorf("the engines are %v", o.engines)
 	}
@@ -30,13 +34,15 @@ func TestOptions(t *testing.T) {
 func TestOptionsThatAreWrong(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
-		"-only B99":       "B99",
-		"-engine mysql":   "mysql",
-		"-scale 0":        "-scale",
-		"-scale 2":        "-scale",
-		"-scale fast":     "scale",
-		"B6":              "B6",
-		"-no-such-option": "no-such-option",
+		"-only B99":         "B99",
+		"-engine mysql":     "mysql",
+		"-scale 0":          "-scale",
+		"-scale 2":          "-scale",
+		"-quick -scale 1/2": "scale",
+		"-quick -scale 0.5": "-quick",
+		"-scale fast":       "scale",
+		"B6":                "B6",
+		"-no-such-option":   "no-such-option",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()

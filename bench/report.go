@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -40,13 +41,32 @@ type row struct {
 	// Anchor is what it is compared with; zero for bars that are absolute.
 	Anchor     figure `json:"anchor"`
 	AnchorName string `json:"anchor_name,omitempty"`
-	// Ratio is measured / anchor.
+	// Ratio is measured / anchor. Low and High are the least and the most of its rounds, where
+	// both were measured in turn.
 	Ratio   float64 `json:"ratio,omitempty"`
+	Low     float64 `json:"ratio_low,omitempty"`
+	High    float64 `json:"ratio_high,omitempty"`
 	Bar     string  `json:"bar,omitempty"`
 	Verdict verdict `json:"verdict"`
 	Note    string  `json:"note,omitempty"`
 	// Detail is everything behind the figure that the table has no room for.
 	Detail any `json:"detail,omitempty"`
+}
+
+// inTurn takes the ratio of the round in the middle, and of the others their spread.
+func (line *row) inTurn(ratios []float64) {
+	line.Ratio, line.Low, line.High = median(ratios), slices.Min(ratios), slices.Max(ratios)
+}
+
+// times shows the ratio, and how far its rounds are apart.
+func (line *row) times() string {
+	switch {
+	case line.Ratio == 0:
+		return "–"
+	case line.Low == line.High:
+		return fmt.Sprintf("%.2f ×", line.Ratio)
+	}
+	return fmt.Sprintf("%.2f × (%.2f to %.2f)", line.Ratio, line.Low, line.High)
 }
 
 // drift is an anchor that was measured at the start and at the end.
@@ -60,9 +80,11 @@ type drift struct {
 
 // report gathers the figures of one run of the program.
 type report struct {
-	Time     time.Time         `json:"time"`
-	Commit   string            `json:"commit"`
-	Scale    float64           `json:"scale"`
+	Time   time.Time `json:"time"`
+	Commit string    `json:"commit"`
+	Scale  float64   `json:"scale"`
+	// Quick says that each benchmark had its size for `make bench-quick`.
+	Quick    bool              `json:"quick,omitempty"`
 	Machine  machine           `json:"machine"`
 	Versions map[string]string `json:"versions"`
 	Settings map[string]string `json:"settings"`
@@ -96,11 +118,7 @@ func (r *report) missing(id, what, engine string, err error) {
 func (r *report) write(out io.Writer) error {
 	t := table{head: []string{"#", "what", "engine", "measured", "anchor", "ratio", "bar", "verdict"}}
 	for _, line := range r.Rows {
-		times := "–"
-		if line.Ratio != 0 {
-			times = fmt.Sprintf("%.2f ×", line.Ratio)
-		}
-		t.add(line.ID, line.What, orDash(line.Engine), line.Measured.String(), line.Anchor.String(), times, orDash(line.Bar), string(line.Verdict))
+		t.add(line.ID, line.What, orDash(line.Engine), line.Measured.String(), line.Anchor.String(), line.times(), orDash(line.Bar), string(line.Verdict))
 	}
 	text := t.String()
 	for _, line := range r.Rows {

@@ -27,12 +27,17 @@ type session struct {
 	filled    map[string]*database
 	binary    func() (string, error)
 	river     func() (string, error)
+	// settle waits after a load until the server has done what it put off.
+	settle waiting
 }
 
 func newSession(ctx context.Context, opts options, errOut io.Writer) (*session, error) {
 	s := &session{
-		opts: opts, progress: newProgress(errOut), admin: os.Getenv("LINESHAFT_TEST_POSTGRES"), filled: map[string]*database{},
-		report: &report{Time: time.Now().UTC(), Scale: opts.scale, Versions: map[string]string{}, Settings: map[string]string{}},
+		opts: opts, progress: newProgress(errOut), admin: os.Getenv("LINESHAFT_TEST_POSTGRES"),
+		filled: map[string]*database{}, settle: awaitIdle,
+		report: &report{
+			Time: time.Now().UTC(), Scale: opts.scale, Quick: opts.quick, Versions: map[string]string{}, Settings: map[string]string{},
+		},
 	}
 	var err error
 	if s.self, err = os.Executable(); err != nil {
@@ -70,11 +75,15 @@ func (s *session) close(ctx context.Context) {
 	}
 }
 
-func (s *session) resultsFile() string {
+// save keeps the figures: under the time and the commit, to be compared with others, and as the
+// latest; or only where they were asked for.
+func (s *session) save() error {
 	if s.opts.out != "" {
-		return s.opts.out
+		return s.report.save(s.opts.out)
 	}
-	return filepath.Join(s.root, "bench", "results", "latest.json")
+	results := filepath.Join(s.root, "bench", "results")
+	name := fmt.Sprintf("%s-%s.json", s.report.Time.Format("20060102T150405"), s.report.Commit)
+	return errors.Join(s.report.save(filepath.Join(results, name)), s.report.save(filepath.Join(results, "latest.json")))
 }
 
 // buildBinary builds the program the way `make build` does.

@@ -58,7 +58,7 @@ func (s *session) measureSignature(ctx context.Context, engine, scheme string) (
 	if err := errors.Join(err, srv.stop()); err != nil {
 		return found, err
 	}
-	return all[0], made.check(ctx, accepted(all), 0)
+	return all[0], made.check(ctx, all[0].Accepted, 0)
 }
 
 func schemeTitle(scheme string) string {

@@ -30,6 +30,15 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
+// median is the value in the middle; 0 when there are none.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
+}
+
 // moved is how far an anchor moved between its first and its last measurement, as a
 // fraction of the first.
 func moved(first, last float64) float64 {

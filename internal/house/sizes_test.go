@@ -27,7 +27,7 @@ const (
 var housePackages = map[string]int{
 	"internal/api":   9_510,  // one table of routes with its types
 	"internal/store": 11_060, // one SQL text and one type of transaction
-	"bench":          7_200,  // beside the house: one program, one file for each figure
+	"bench":          7_560,  // beside the house: one program, one file for each figure, and what compares two results
 }
 
 // houseTypes are types with more exported methods, each with its own limit, which may only fall.
