@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -88,6 +89,9 @@ func explain(ctx context.Context, a address, login *login, err error) error {
 	if !ok {
 		return fmt.Errorf("read repository: %w", err)
 	}
+	if full := diskFault(said.stderr); full != nil {
+		return lineshaft.Unavailable(errors.Join(full, err), "this machine's disk has no room for %s; make room and try again", a.shown)
+	}
 	for _, f := range faults {
 		for _, sign := range f.signs {
 			if strings.Contains(said.stderr, sign) {
@@ -96,6 +100,19 @@ func explain(ctx context.Context, a address, login *login, err error) error {
 		}
 	}
 	return silent(a, err)
+}
+
+// diskFault is what git says when this machine's disk fails it, which it would otherwise call a
+// damaged repository. Lines that begin with "remote:" are the words of the other side.
+func diskFault(stderr string) error {
+	for line := range strings.Lines(stderr) {
+		for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
+			if said, _, cut := strings.Cut(strings.ToLower(line), full.Error()); cut && !strings.HasPrefix(said, "remote:") {
+				return full
+			}
+		}
+	}
+	return nil
 }
 
 // silent is for forges that do not answer, and for all that git says that we do not know.

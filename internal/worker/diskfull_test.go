@@ -11,6 +11,8 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/harness/harnesstest"
+	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
 
 // onFullDisk is a harness that finds no room at first.
@@ -51,4 +53,18 @@ func TestX1FullDiskHandsTheRunBack(t *testing.T) {
 			t.Errorf("after the pause: got %+v, want success", result)
 		}
 	})
+}
+
+// A repository that has no room on the worker's disk is not the run's fault either.
+func TestX1FullDiskForARepositoryHandsTheRunBack(t *testing.T) {
+	t.Parallel()
+	c := newControl(t)
+	forge := &forge{instead: func(context.Context, string) (string, error) {
+		return "", lineshaft.Unavailable(syscall.ENOSPC, "this machine's disk has no room for it")
+	}}
+	real(t, c, sandbox.NewNone(harnesstest.Options()), Config{Git: forge})
+	c.jobs <- preparing(job("a", script("echo never")), shopSetup())
+	if result := c.ended("a", 1); result.State != lineshaft.Queued || !strings.Contains(result.Message, "is full") {
+		t.Errorf("got %+v, want the run back in the queue", result)
+	}
 }

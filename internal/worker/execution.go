@@ -118,7 +118,7 @@ func (e *execution) execute() (result lineshaft.TurnResult, concluded bool) {
 	defer e.close(session)
 	if err != nil {
 		result = e.judge(e.work, lineshaft.TurnResult{}, err)
-		if e.noRoom = result.Code == lineshaft.CodeInternal && diskFull(err); e.noRoom {
+		if e.noRoom = e.work.Err() == nil && diskFull(err); e.noRoom {
 			message := "the disk of worker " + e.worker.config.WorkerID + " is full; the run waits for room or another worker"
 			result = lineshaft.TurnResult{State: lineshaft.Queued, Message: message}
 		}

@@ -138,6 +138,9 @@ func (e *execution) clone(ctx context.Context, r lineshaft.Repository, folder st
 
 // notCloned is what the owner of the run reads when a repository cannot be cloned.
 func (e *execution) notCloned(ctx context.Context, r lineshaft.Repository, err error) error {
+	if diskFull(err) {
+		return err
+	}
 	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
 		return setupFailed("repository %s could not be cloned: %s. Check its name, and the git_credentials of the environment",
 			r, strings.TrimRight(public.Message, ". "))
