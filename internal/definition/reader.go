@@ -56,7 +56,7 @@ func advice(err error) (message, hint string) {
 		message = pub.Message
 	}
 	message, hint, _ = strings.Cut(fileWords(message), "; ")
-	if hint == "" && strings.Contains(message, "goes with") {
+	if hint == "" && strings.Contains(message, "is only for") {
 		hint = "take it out"
 	}
 	return message, cmp.Or(hint, "correct the value")

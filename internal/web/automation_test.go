@@ -216,7 +216,7 @@ func TestW16DraftIsTriedAndCounted(t *testing.T) {
 	if part := s.ask("try", form); !strings.Contains(part, "Would trigger") {
 		t.Error(part)
 	}
-	for body, say := range map[string]string{"{": "no filter can be evaluated", " ": "Choose a stored delivery"} {
+	for body, say := range map[string]string{"{": "a filter cannot be evaluated", " ": "Choose a stored delivery"} {
 		form.Set("body", body)
 		form.Set("delivery", "")
 		if part := s.ask("try", form); !strings.Contains(part, say) || strings.Contains(part, "Would") {
