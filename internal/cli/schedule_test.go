@@ -126,7 +126,7 @@ func TestI1ScheduleMistakes(t *testing.T) {
 	}
 }
 
-// An automation may fire at given times, beside its webhooks or without any.
+// An automation may fire at set times, with or without webhooks.
 func TestI1AutomationWithASchedule(t *testing.T) {
 	t.Parallel()
 	at := []string{"automation", "create", "sweep", "--factory", factoryOne, "--prompt", "p"}

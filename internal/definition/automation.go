@@ -20,7 +20,7 @@ func automationKeys(a *lineshaft.Automation) []key {
 			value: text(&a.Title, textRules{most: lineshaft.MaxTitleRunes}),
 		},
 		{name: "maxRunsPerHour", doc: "0 means no limit.", value: whole(&a.MaxRunsPerHour, 0, lineshaft.MaxRunsPerHourCap, 0)},
-		{name: "prompt", doc: "The prompt, for one that cannot stand below the front matter because it begins or ends with blank space.", value: text(&a.Prompt, textRules{})},
+		{name: "prompt", doc: "The prompt, if it cannot be below the front matter because it begins or ends with blank space.", value: text(&a.Prompt, textRules{})},
 	}, configKeys(&a.Config)...)
 }
 

@@ -16,7 +16,7 @@ type reader struct {
 	// kind and name are those of the part that the document describes.
 	kind Kind
 	name string
-	// above is how many lines of the file stand before the YAML.
+	// above is how many lines of the file come before the YAML.
 	above int
 }
 

@@ -39,7 +39,7 @@ type Programs struct {
 	MoveDatabase    func(ctx context.Context, from, to string, progress app.Progress) (app.Copied, error)
 	// Doctor examines this machine and these settings.
 	Doctor func(ctx context.Context, cfg config.Config) ([]config.Check, error)
-	// Supervise is the body of the hidden process beside each agent.
+	// Supervise is the body of the hidden process next to each agent.
 	Supervise func(ctx context.Context) int
 	// Forward is the body of the hidden command that agents without a network are
 	// started through.

@@ -113,7 +113,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Usage(flagMistake(err), hint)
 }
 
-// siblingsWith names a command beside this one that has the flag.
+// siblingsWith names a sibling of this command that has the flag.
 func siblingsWith(cmd *cobra.Command, flag string) string {
 	if !cmd.HasParent() {
 		return ""

@@ -168,7 +168,7 @@ func (sh *Shell) ChangeContexts(ctx context.Context, change func(*ContextFile) e
 	return nil
 }
 
-// replaceFile writes beside the file and renames, so that a reader sees the old or the
+// replaceFile writes next to the file and renames, so a reader sees the old or the
 // new one, and a crash leaves one of them.
 func replaceFile(path string, text []byte) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // made with mode 0600
@@ -184,7 +184,7 @@ func replaceFile(path string, text []byte) (err error) {
 	return errors.Join(err, file.Sync(), file.Close(), os.Rename(file.Name(), path))
 }
 
-// lockContexts holds a lock beside the file, which itself is replaced.
+// lockContexts holds a lock next to the file, because the file itself is replaced.
 func lockContexts(ctx context.Context, path string) (unlock func(), err error) {
 	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
