@@ -123,7 +123,7 @@ func (u Unsupported) MarshalJSON() ([]byte, error) { return []byte("null"), nil 
 // Schema implements huma.SchemaProvider.
 func (Unsupported) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
-		Description: "Not supported by this server: a value gets 422 operation_not_supported.",
+		Description: "Not offered by this server: a value is refused with 422 operation_not_supported.",
 		Extensions: map[string]any{"anyOf": []any{
 			map[string]any{"type": []string{"null", "string", "array", "object"}, "maxLength": 0, "maxItems": 0, "maxProperties": 0},
 			map[string]any{"const": false},

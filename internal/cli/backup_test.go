@@ -46,7 +46,7 @@ func TestI1BackupAndRestore(t *testing.T) {
 		want string
 		said string
 	}{
-		{[]string{"backup", file, "--data-dir", "d"}, "backup d/lineshaft.db one.backup", "7 rows in 2 tables (schema version 9) are in " + file},
+		{[]string{"backup", file, "--data-dir", "d"}, "backup d/lineshaft.db one.backup", "7 rows of 2 tables (schema version 9) are in " + file},
 		{[]string{"restore", file, "--database", "postgres://u:secret@h/n"}, "restore postgres://u:secret@h/n one.backup", "are in postgres://u"},
 		{[]string{"migrate-database", "--from", "a.db", "--to", "postgres://u:secret@h/n"}, "move a.db postgres://u:secret@h/n", "are in postgres://u"},
 		{[]string{"backup", file, "-o", "json"}, "backup lineshaft-data/lineshaft.db one.backup", `"files_outside": 3`},

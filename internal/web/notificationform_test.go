@@ -246,7 +246,7 @@ func TestI2NotificationFormComesBack(t *testing.T) {
 		say  string
 	}{
 		"no url":      {callbackForm("url", ""), "whole address"},
-		"no address":  {callbackForm("url", "<i>"), "whole address"},
+		"no address":  {callbackForm("url", "<i>"), "full address"},
 		"plain http":  {callbackForm("url", "http://hooks.example/"), "must begin with https://"},
 		"private":     {callbackForm("url", "https://10.0.0.1/"), "--callback-allow-private"},
 		"localhost":   {callbackForm("url", "https://localhost:9/"), "--callback-allow-private"},

@@ -203,7 +203,7 @@ func (sh Commands) copyRows(ctx context.Context, to string, run func(context.Con
 	if !sh.ForPeople() {
 		return shell.Documents(sh.Shell, copiedRows{to, found.Schema, found.Tables, found.Rows, found.Outside}, []copiedRows{{to, found.Schema, found.Tables, found.Rows, found.Outside}})
 	}
-	fmt.Fprintf(sh.Out, "%d rows in %d tables (schema version %d) are in %s\n", found.Rows, found.Tables, found.Schema, to)
+	fmt.Fprintf(sh.Out, "%d rows of %d tables (schema version %d) are in %s\n", found.Rows, found.Tables, found.Schema, to)
 	if found.Outside > 0 {
 		fmt.Fprintf(sh.Err, "%d files are kept outside of the database: also copy their directory or bucket\n", found.Outside)
 	}
