@@ -52,7 +52,7 @@ func (a Agent) Validate() error {
 		return err
 	}
 	if !slices.Contains(AgentTypes(), a.Type) {
-		return Invalid("agent_type", "%q is none of CUSTOM, FOREMAN, TRIAGE, SPEC, IMPLEMENT, REVIEW, VERIFY", Clip(string(a.Type), 40))
+		return Invalid("agent_type", "%q is not one of CUSTOM, FOREMAN, TRIAGE, SPEC, IMPLEMENT, REVIEW, VERIFY", Clip(string(a.Type), 40))
 	}
 	if a.Type == AgentForeman && a.FactoryUID == "" {
 		return Invalid("agent_type", "a foreman needs a factory; give factory_uid, or another type")

@@ -254,11 +254,11 @@ func (s MCPServer) validate(field string) error {
 		return Invalid(field, "give exactly one of command, url and warp_id")
 	}
 	if s.Command == "" && (len(s.Args) > 0 || len(s.Env) > 0) {
-		return Invalid(field, "args and env go with command only")
+		return Invalid(field, "args and env are only for command")
 	}
 	if s.URL == "" {
 		if len(s.Headers) > 0 {
-			return Invalid(field, "headers go with url only")
+			return Invalid(field, "headers are only for url")
 		}
 		return nil
 	}
@@ -287,20 +287,20 @@ func (c AgentConfig) validateHarness() error {
 		}
 	}
 	if c.Harness.Type != "" && !slices.Contains(HarnessTypes(), c.Harness.Type) {
-		return Invalid("config.harness.type", "%q is none of %s", Clip(c.Harness.Type, 40), strings.Join(HarnessTypes(), ", "))
+		return Invalid("config.harness.type", "%q is not one of %s", Clip(c.Harness.Type, 40), strings.Join(HarnessTypes(), ", "))
 	}
 	if err := c.Harness.validateAuth("config.harness"); err != nil {
 		return err
 	}
 	if p := c.Harness.Permissions; p != "" && !slices.Contains(Policies(), p) {
-		return Invalid("config.harness.permissions", "%q is none of %s", Clip(p, 40), strings.Join(Policies(), ", "))
+		return Invalid("config.harness.permissions", "%q is not one of %s", Clip(p, 40), strings.Join(Policies(), ", "))
 	}
 	switch h := c.Harness; {
 	case h.Mode == "":
 	case h.Mode != ModeACP && h.Mode != ModeCommand:
 		return Invalid("config.harness.mode", "%q is neither %s nor %s", Clip(h.Mode, 40), ModeACP, ModeCommand)
 	case !slices.Contains([]string{"claude", "codex", "gemini", "opencode"}, h.Type):
-		return Invalid("config.harness.mode", "goes with harness.type claude, codex, gemini or opencode only")
+		return Invalid("config.harness.mode", "is only for harness.type claude, codex, gemini or opencode")
 	}
 	return nil
 }
@@ -314,7 +314,7 @@ func (c AgentConfig) CheckModel() error {
 	case h.Type != "" && h.Type != "oz" && h.Type != "builtin":
 		return Invalid("config.model_id", "is the model of the built-in agent, and the harness is %s; leave it empty, and give the harness its model", Clip(h.Type, 40))
 	case h.ModelID != "":
-		return Invalid("config.model_id", "the harness has a model, too; keep one of the two")
+		return Invalid("config.model_id", "the harness also has a model; keep one of the two")
 	}
 	return nil
 }
@@ -333,7 +333,7 @@ func (c AgentConfig) validateConcurrency() error {
 	case "", PolicyQueue, PolicySkip, PolicyCancelPrevious, PolicyFollowup:
 		return nil
 	}
-	return Invalid("config.concurrency.policy", "%q is none of queue, skip, cancel_previous, followup", Clip(string(c.Concurrency.Policy), 40))
+	return Invalid("config.concurrency.policy", "%q is not one of queue, skip, cancel_previous, followup", Clip(string(c.Concurrency.Policy), 40))
 }
 
 // Model is the model that a run asks for: the harness's own choice goes first.

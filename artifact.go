@@ -85,7 +85,7 @@ func ValidateAttachments(list []NewAttachment) error {
 		total += len(a.Data)
 	}
 	if total > MaxAttachmentBytes {
-		return Invalid("attachments", "%d bytes together; at most %d are allowed", total, MaxAttachmentBytes)
+		return Invalid("attachments", "%d bytes in total; at most %d are allowed", total, MaxAttachmentBytes)
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func (f AuditFilter) Validate() error {
 		}
 	}
 	if given > 1 {
-		return Invalid("filter", "give one of actor, action and target, and a span of time beside it if need be")
+		return Invalid("filter", "give one of actor, action and target, with a span of time if needed")
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func (a Automation) Validate() error {
 		return err
 	}
 	if a.MaxRunsPerHour < 0 || a.MaxRunsPerHour > MaxRunsPerHourCap {
-		return Invalid("max_runs_per_hour", "must be 0 (no brake) to %d", MaxRunsPerHourCap)
+		return Invalid("max_runs_per_hour", "must be 0 (no limit) to %d", MaxRunsPerHourCap)
 	}
 	if len(a.Triggers) == 0 || len(a.Triggers) > MaxTriggers {
 		return Invalid("triggers", "an automation needs 1 to %d triggers", MaxTriggers)
@@ -115,7 +115,7 @@ func checkTemplate(field, template string) error {
 		name, next, closed := strings.Cut(after, "}}")
 		path, known := strings.CutPrefix(strings.TrimSpace(name), "payload.")
 		if !closed || !known || path == "" {
-			return Invalid(field, "only {{payload.path}} can be filled in, such as {{payload.issue.number}}; correct what stands between the braces")
+			return Invalid(field, "only {{payload.path}} can be filled in, such as {{payload.issue.number}}; correct what is between the braces")
 		}
 		rest = next
 	}

@@ -39,7 +39,7 @@ func (h HarnessConfig) validateAuth(field string) error {
 		return nil
 	}
 	if h.Type != "" && !slices.Contains(KeyedHarnesses(), h.Type) {
-		return Invalid(field+".auth", "%s takes no key of its own; leave auth out, or choose one of %s", Clip(h.Type, 40), strings.Join(KeyedHarnesses(), ", "))
+		return Invalid(field+".auth", "%s does not take its own key; leave auth out, or choose one of %s", Clip(h.Type, 40), strings.Join(KeyedHarnesses(), ", "))
 	}
 	switch a := h.Auth; a.Source {
 	case AuthManagedSecret:
@@ -48,7 +48,7 @@ func (h HarnessConfig) validateAuth(field string) error {
 		}
 	case AuthWorkerEnvironment:
 		if a.SecretName != "" {
-			return Invalid(field+".auth.secret_name", "goes with source %s only; leave it out", AuthManagedSecret)
+			return Invalid(field+".auth.secret_name", "is only for source %s; leave it out", AuthManagedSecret)
 		}
 	default:
 		return Invalid(field+".auth.source", "%q is neither %s nor %s", Clip(a.Source, 40), AuthManagedSecret, AuthWorkerEnvironment)
@@ -62,7 +62,7 @@ func (c AgentConfig) CheckAuth() error {
 		return nil
 	}
 	if !slices.Contains(KeyedHarnesses(), c.Harness.Type) {
-		return Invalid("config.harness.auth", "goes with the agents %s only; name one of them in harness.type, or leave auth out", strings.Join(KeyedHarnesses(), ", "))
+		return Invalid("config.harness.auth", "is only for the agents %s; name one of them in harness.type, or leave auth out", strings.Join(KeyedHarnesses(), ", "))
 	}
 	if c.Harness.Auth.Source == AuthWorkerEnvironment && (c.WorkerHost == "" || c.WorkerHost == HostedWorker) {
 		return Invalid("config.harness.auth.source", "%s takes the key of a self-hosted worker, and these runs go to the server's own; name a worker in worker_host, or use %s",

@@ -103,13 +103,13 @@ func ParseCallbackURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case text == "" || err != nil || !u.IsAbs() || u.Hostname() == "" || checkText("url", text) != nil:
-		return nil, Invalid("url", "must be a whole address such as https://example.com/lineshaft")
+		return nil, Invalid("url", "must be a full address such as https://example.com/lineshaft")
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, Invalid("url", "must begin with https://")
 	case u.User != nil:
 		return nil, Invalid("url", "must not have a user or password in it; callbacks are signed, so the receiver can check who sent them")
 	case u.Path == hiddenPath:
-		return nil, Invalid("url", "this is the short form that hides what may be a token; give the whole address")
+		return nil, Invalid("url", "this is the short form that hides what may be a token; give the full address")
 	case u.Fragment != "":
 		return nil, Invalid("url", "must not have a fragment: what follows # is never sent")
 	}

@@ -104,11 +104,11 @@ func (c RunnerConfig) validateMac() error {
 	parts := c.PlatformParts
 	switch {
 	case parts.Linux != nil:
-		return Invalid("platform.linux", "goes with os %s only", PlatformLinux)
+		return Invalid("platform.linux", "is only for os %s", PlatformLinux)
 	case parts.Arch == ArchX86:
 		return Invalid("platform.arch", "a Mac has %s", ArchARM)
 	case parts.Mac != nil && !slices.Contains(MacVersions(), parts.Mac.Version):
-		return Invalid("platform.mac.version", "%q is none of %s", Clip(parts.Mac.Version, 40), strings.Join(MacVersions(), ", "))
+		return Invalid("platform.mac.version", "%q is not one of %s", Clip(parts.Mac.Version, 40), strings.Join(MacVersions(), ", "))
 	}
 	return nil
 }
@@ -117,11 +117,11 @@ func (c RunnerConfig) validateLinux() error {
 	parts := c.PlatformParts
 	switch {
 	case parts.Mac != nil:
-		return Invalid("platform.mac", "goes with os %s only", PlatformMac)
+		return Invalid("platform.mac", "is only for os %s", PlatformMac)
 	case parts.Linux == nil:
 		return nil
 	case c.Image != "" && parts.Linux.DockerImage != "":
-		return Invalid("image", "the platform names an image, too; keep one of them")
+		return Invalid("image", "the platform also names an image; keep one of them")
 	case parts.Linux.RegistryCredentialSecretName != "" && !ValidSecretName(parts.Linux.RegistryCredentialSecretName):
 		return Invalid("platform.linux.registryCredentialSecretName", "%q is not the name of a secret: a capital letter, then capital letters, digits and '_'", Clip(parts.Linux.RegistryCredentialSecretName, 40))
 	}

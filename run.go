@@ -207,7 +207,7 @@ type Again struct {
 // Validate checks what can be checked without the store and names every bad field's path.
 func (n NewRun) Validate() error {
 	if strings.TrimSpace(n.Prompt) == "" && len(n.Config.Skills) == 0 {
-		return Invalid("prompt", "a run needs a prompt or a skill, also when it continues a conversation; say what to do")
+		return Invalid("prompt", "a run needs a prompt or a skill, even if it continues a conversation; say what to do")
 	}
 	if len(n.Prompt) > MaxPromptBytes {
 		return Invalid("prompt", "the prompt has %d bytes; at most %d are allowed", len(n.Prompt), MaxPromptBytes)

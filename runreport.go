@@ -58,7 +58,7 @@ func (r RunReport) Validate() error {
 			return Invalid("text", "must have 1 to %d bytes", MaxReportBytes)
 		}
 		if r.Level != "" && (r.Kind != ReportNotice || !slices.Contains([]string{"info", "warning", "error"}, r.Level)) {
-			return Invalid("level", "is info, warning or error, and of a notice")
+			return Invalid("level", "must be info, warning or error, and is only for a notice")
 		}
 		return checkText("text", r.Text)
 	case ReportPlan:
@@ -70,7 +70,7 @@ func (r RunReport) Validate() error {
 		}
 		return checkText("url", r.URL)
 	}
-	return Invalid("type", "%q is none of message, notice, plan, pull_request, reference", Clip(string(r.Kind), 40))
+	return Invalid("type", "%q is not one of message, notice, plan, pull_request, reference", Clip(string(r.Kind), 40))
 }
 
 func (r RunReport) validatePlan() error {
@@ -84,10 +84,10 @@ func (r RunReport) validatePlan() error {
 			return Invalid(field+".text", "each step needs a text, and all together at most %d bytes", MaxReportBytes)
 		}
 		if !slices.Contains([]string{"pending", "in_progress", "completed"}, step.State) {
-			return Invalid(field+".state", "%q is none of pending, in_progress, completed", Clip(step.State, 40))
+			return Invalid(field+".state", "%q is not one of pending, in_progress, completed", Clip(step.State, 40))
 		}
 		if !slices.Contains([]string{"", "high", "medium", "low"}, step.Priority) {
-			return Invalid(field+".priority", "%q is none of high, medium, low", Clip(step.Priority, 40))
+			return Invalid(field+".priority", "%q is not one of high, medium, low", Clip(step.Priority, 40))
 		}
 		if err := checkText(field+".text", step.Text); err != nil {
 			return err
@@ -109,7 +109,7 @@ type NewArtifact struct {
 // Validate checks what comes before the content.
 func (n NewArtifact) Validate() error {
 	if !slices.Contains([]ArtifactType{"", ArtifactFile, ArtifactScreenshot, ArtifactPlan}, n.Type) {
-		return Invalid("type", "%q is none of FILE, SCREENSHOT, PLAN; report an address as pull_request or reference", Clip(string(n.Type), 40))
+		return Invalid("type", "%q is not one of FILE, SCREENSHOT, PLAN; report an address as pull_request or reference", Clip(string(n.Type), 40))
 	}
 	if !validFileName(n.FileName) {
 		return Invalid("filename", "%q must be a plain file name of at most 255 bytes without slashes", Clip(n.FileName, 80))

@@ -33,7 +33,7 @@ func (t Timing) Validate(field string) error {
 		return Invalid(field, "needs a cron expression such as \"0 9 * * 1-5\", @daily or @every 1h")
 	}
 	if t.Overlap != OverlapAllow && t.Overlap != OverlapSkip && t.Overlap != OverlapQueue {
-		return Invalid(field+".overlap", "%q is none of skip, queue; leave it out to let runs overlap", Clip(string(t.Overlap), 40))
+		return Invalid(field+".overlap", "%q is not one of skip, queue; leave it out to let runs overlap", Clip(string(t.Overlap), 40))
 	}
 	if utf8.RuneCountInString(t.Name) > MaxNameRunes {
 		return Invalid(field+".name", "longer than %d characters", MaxNameRunes)

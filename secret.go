@@ -82,10 +82,10 @@ func (s Secret) Validate() error {
 	}
 	// Webhook credentials never become variables: their names are free.
 	if s.Kind != SecretWebhook && reservedVariable(s.Name) {
-		return Invalid("name", "%s has a meaning of its own in an agent's environment; choose another name", s.Name)
+		return Invalid("name", "%s has a special meaning in an agent's environment; choose another name", s.Name)
 	}
 	if s.Access != AccessGranted && s.Access != AccessRuns {
-		return Invalid("access", "%q is none of granted, runs", Clip(string(s.Access), 40))
+		return Invalid("access", "%q is not one of granted, runs", Clip(string(s.Access), 40))
 	}
 	if utf8.RuneCountInString(s.Description) > MaxDescriptionRunes {
 		return Invalid("description", "longer than %d characters", MaxDescriptionRunes)

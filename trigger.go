@@ -128,7 +128,7 @@ func (f *TriggerFilter) read(key string, text json.RawMessage) error {
 	}
 	var c Choice
 	if string(text) != "null" && json.Unmarshal(text, &c) != nil {
-		return Invalid(key, `has to be a list of values, or an object with in and not_in, such as ["a"] or {"not_in": ["b"]}`)
+		return Invalid(key, `must be a list of values, or an object with in and not_in, such as ["a"] or {"not_in": ["b"]}`)
 	}
 	if key != KeyWebhookIDs && key != KeyWebhooks {
 		if f.Sets == nil {
@@ -351,7 +351,7 @@ func (t Trigger) Validate(field string) error {
 		return Invalid(field, "needs a provider and an event, such as webhook and received")
 	}
 	if !slices.Contains(Providers(), t.Provider) {
-		return Invalid(field+".provider", "%q is none of %s", Clip(t.Provider, 40), strings.Join(Providers(), ", "))
+		return Invalid(field+".provider", "%q is not one of %s", Clip(t.Provider, 40), strings.Join(Providers(), ", "))
 	}
 	event := t.Event
 	if t.Sent() {
@@ -370,11 +370,11 @@ func (t Trigger) validateSchedule(field string) error {
 	named := t.Filter.Set(KeyScheduleIDs) != nil
 	switch {
 	case t.Provider != ProviderSchedule && t.Schedule != nil:
-		return Invalid(field+".schedule", "goes with provider schedule only")
+		return Invalid(field+".schedule", "is only for provider schedule")
 	case t.Provider != ProviderSchedule:
 		return nil
 	case t.Schedule != nil && named:
-		return Invalid(field+".filter."+KeyScheduleIDs, "there is an inline schedule, too; keep one of the two")
+		return Invalid(field+".filter."+KeyScheduleIDs, "there is also an inline schedule; keep one of the two")
 	case t.Schedule == nil && named:
 		return nil
 	case t.Schedule == nil:
@@ -389,10 +389,10 @@ func (t Trigger) validateFilter(field string) error {
 		return Invalid(field, "name 1 to %d webhooks in webhook_ids or webhooks", MaxTriggerHooks)
 	}
 	if named > 0 && !t.Delivered() {
-		return Invalid(field, "webhooks go with provider webhook, %s only", strings.Join(SendingProviders(), ", "))
+		return Invalid(field, "webhooks are only for provider webhook, %s", strings.Join(SendingProviders(), ", "))
 	}
 	if len(t.Filter.Payload) > 0 && !t.Delivered() {
-		return Invalid(field+".payload", "goes with provider webhook, %s only", strings.Join(SendingProviders(), ", "))
+		return Invalid(field+".payload", "is only for provider webhook, %s", strings.Join(SendingProviders(), ", "))
 	}
 	for _, key := range t.Filter.Keys() {
 		if err := t.Filter.Sets[key].Validate(field + "." + key); err != nil {

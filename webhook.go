@@ -80,14 +80,14 @@ func (w Webhook) Validate() error {
 	switch w.AuthMode {
 	case AuthToken, AuthURLToken:
 		if w.SignatureScheme != "" {
-			return Invalid("signature_scheme", "goes with auth_mode signature only; leave it out or change the mode")
+			return Invalid("signature_scheme", "is only for auth_mode signature; leave it out or change the mode")
 		}
 	case AuthSignature:
 		if w.SignatureScheme == "" {
 			return Invalid("signature_scheme", "auth_mode signature needs one, such as github or standard_webhooks")
 		}
 	default:
-		return Invalid("auth_mode", "%q is none of token, url_token, signature", Clip(string(w.AuthMode), 40))
+		return Invalid("auth_mode", "%q is not one of token, url_token, signature", Clip(string(w.AuthMode), 40))
 	}
 	if w.RateLimit < 0 || w.RateLimit > MaxWebhookRate {
 		return Invalid("rate_limit", "must be 0 (no limit) to %d deliveries per minute", MaxWebhookRate)
@@ -96,7 +96,7 @@ func (w Webhook) Validate() error {
 		return Invalid("max_body_bytes", "must be 1 to %d", MaxWebhookBytes)
 	}
 	if w.HMAC != (WebhookHMAC{}) && w.SignatureScheme != "hmac" {
-		return Invalid("hmac", "goes with signature_scheme hmac only")
+		return Invalid("hmac", "is only for signature_scheme hmac")
 	}
 	return w.validateHeader()
 }

@@ -84,7 +84,7 @@ type liteAnchor struct {
 	db                       *sql.DB
 	conn                     *sql.Conn
 	begin, commit, log, more *sql.Stmt
-	// prompt is that of the second row; empty when there is none.
+	// prompt is the second row's prompt; empty when there is none.
 	prompt string
 }
 

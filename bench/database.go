@@ -20,7 +20,7 @@ type database struct {
 	engine string
 	// url is what --database takes.
 	url string
-	// raw opens it beside the store, for filling and checking.
+	// raw opens it next to the store, for filling and checking.
 	driver, dsn string
 	drop        func(ctx context.Context) error
 }
@@ -88,7 +88,7 @@ func (s *session) adminExec(ctx context.Context, statement string) error {
 	return errors.Join(err, db.Close())
 }
 
-// with opens the database beside the store for the time of fn.
+// with opens the database next to the store while fn runs.
 func (d *database) with(ctx context.Context, fn func(ctx context.Context, db *sql.DB) error) error {
 	db, err := sql.Open(d.driver, d.dsn)
 	if err != nil {

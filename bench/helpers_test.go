@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// TestMain lets the test binary be the child processes of the benchmark too.
+// TestMain lets the test binary also be the benchmark's child processes.
 func TestMain(m *testing.M) {
 	if args := os.Args[1:]; len(args) == 1 && (args[0] == superviseRole || roles()[args[0]] != nil) {
 		os.Exit(start(context.Background(), args))

@@ -139,7 +139,7 @@ func hostileGet(ctx context.Context, srv *server, key, cookie, path string) (sta
 	return answer.StatusCode, size, err
 }
 
-// hostileTogether measures deliveries alone, and then beside many readers at once.
+// hostileTogether measures deliveries alone, and then alongside many readers.
 func (s *session) hostileTogether(ctx context.Context, engine string, made *hooked, cookie string, costs []hostileCost) (err error) {
 	s.progress.stepf("%s: %d readers at once", engine, hostileReaders)
 	srv, err := s.startHooked(ctx, made, "hostile-"+engine+"-together")

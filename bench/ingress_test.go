@@ -36,7 +36,7 @@ func TestB1AndB2OnSQLite(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			s := testSession(t, 0.001)
-			s.opts.cpuProfile = filepath.Join(t.TempDir(), "p") // then this program is the server too
+			s.opts.cpuProfile = filepath.Join(t.TempDir(), "p") // then this program is also the server
 			must(t, s.ingress(t.Context(), tc.c))
 			equal(t, "rows", len(s.report.Rows), tc.rows)
 			found, ok := s.report.Rows[0].Detail.(ingressFound)

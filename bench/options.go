@@ -59,7 +59,7 @@ func parseOptions(args []string, errOut io.Writer) (options, error) {
 	case sqlite, postgres:
 		o.engines = []string{engine}
 	default:
-		return o, fmt.Errorf("-engine %q is none of sqlite, postgres, both", engine)
+		return o, fmt.Errorf("-engine %q is not one of sqlite, postgres, both", engine)
 	}
 	if o.scale <= 0 || o.scale > 1 {
 		return o, errors.New("-scale must be above 0 and at most 1")

@@ -89,7 +89,7 @@ func TestB5Rows(t *testing.T) {
 func TestB5StartsOnSQLite(t *testing.T) {
 	t.Parallel()
 	s := testSession(t, 0.01)
-	s.opts.cpuProfile = t.TempDir() + "/p" // then this program is the server too
+	s.opts.cpuProfile = t.TempDir() + "/p" // then this program is also the server
 	must(t, benchStarts(t.Context(), s))
 	equal(t, "rows", len(s.report.Rows), 2)
 	found, ok := s.report.Rows[1].Detail.(startsFound)

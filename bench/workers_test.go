@@ -10,7 +10,7 @@ import (
 func TestB12WorkersOnSQLite(t *testing.T) {
 	t.Parallel()
 	s := testSession(t, 0.01)
-	s.opts.cpuProfile = t.TempDir() + "/p" // then this program is the server too
+	s.opts.cpuProfile = t.TempDir() + "/p" // then this program is also the server
 	must(t, benchWorkers(t.Context(), s))
 	equal(t, "rows", len(s.report.Rows), 5)
 	found, ok := s.report.Rows[0].Detail.(workersFound)

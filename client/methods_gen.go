@@ -45,27 +45,26 @@ func (c *Client) Workers(ctx context.Context) ([]Worker, error) {
 // APIKeysService manages API keys. It is part of a Client.
 type APIKeysService struct{ c *Client }
 
-// Create makes a key. It is not repeated when its answer is lost: a key that nobody has
+// Create creates a key. It is not repeated when its answer is lost: a key that nobody has
 // would stay behind.
 func (s *APIKeysService) Create(ctx context.Context, req APIKeyRequest) (*APIKey, error) {
 	return receive[APIKey](ctx, s.c, call{method: http.MethodPost, place: at("/apikeys"), body: req, keyed: true})
 }
 
-// List reads all keys; the keys themselves are not in it.
+// List reads all keys, without the keys themselves.
 func (s *APIKeysService) List(ctx context.Context) ([]APIKey, error) {
 	return readAll[APIKey](ctx, s.c, at("/apikeys"), query(), "apikeys", "api_keys")
 }
 
-// Revoke makes a key useless at once and for good.
+// Revoke revokes a key at once and for good.
 func (s *APIKeysService) Revoke(ctx context.Context, id string) error {
 	return s.c.remove(ctx, at("/apikeys/{key}", id))
 }
 
-// AgentsService manages agents: named configurations that runs go to. It is part of a
-// Client.
+// AgentsService manages agents: named configurations for runs. It is part of a Client.
 type AgentsService struct{ c *Client }
 
-// Create makes an agent. It is not repeated when its answer is lost: the server would say
+// Create creates an agent. It is not repeated when its answer is lost: the server would say
 // that the name is taken.
 func (s *AgentsService) Create(ctx context.Context, req AgentRequest) (*Agent, error) {
 	return receive[Agent](ctx, s.c, call{method: http.MethodPost, place: at("/agent/identities"), body: req})
@@ -87,7 +86,7 @@ func (s *AgentsService) List(ctx context.Context, factoryUID string) ([]Agent, e
 	return readAll[Agent](ctx, s.c, at("/agent/identities"), query("factory_uid", factoryUID), "agents")
 }
 
-// Update changes what the request names. Sending it twice does the same.
+// Update changes what the request names. It is safe to repeat.
 func (s *AgentsService) Update(ctx context.Context, uid string, req AgentUpdate) (*Agent, error) {
 	return receive[Agent](ctx, s.c, call{method: http.MethodPut, place: at("/agent/identities/{agent}", uid), body: req, replay: true})
 }
@@ -115,7 +114,7 @@ func (s *AutomationsService) All(ctx context.Context, factoryUID string, q Autom
 		func(p *AutomationPage) ([]Automation, PageInfo) { return p.Automations, p.PageInfo })
 }
 
-// Create makes an automation. Sending it twice is a conflict, not a second one.
+// Create creates an automation. Sending it twice is a conflict, not a second one.
 func (s *AutomationsService) Create(ctx context.Context, factoryUID string, req AutomationRequest) (*Automation, error) {
 	return receive[Automation](ctx, s.c, call{method: http.MethodPost, place: at("/factory/{factory}/automations", factoryUID), body: req})
 }
@@ -141,7 +140,7 @@ func (s *AutomationsService) List(ctx context.Context, factoryUID string, q Auto
 	return get[AutomationPage](ctx, s.c, at("/factory/{factory}/automations", factoryUID), pageQuery(q.Limit, q.Cursor))
 }
 
-// Update changes what the request names. Sending it twice does the same.
+// Update changes what the request names. It is safe to repeat.
 func (s *AutomationsService) Update(ctx context.Context, factoryUID, uid string, req AutomationUpdate) (*Automation, error) {
 	return receive[Automation](ctx, s.c, call{method: http.MethodPatch, place: at("/factory/{factory}/automations/{automation}", factoryUID, uid), body: req, replay: true})
 }
@@ -150,7 +149,7 @@ func (s *AutomationsService) Update(ctx context.Context, factoryUID, uid string,
 // those that continued it.
 type ConversationsService struct{ c *Client }
 
-// Followup sends a further message to the newest run.
+// Followup sends a message to the newest run.
 func (s *ConversationsService) Followup(ctx context.Context, id string, req FollowupRequest) (*ConversationFollowup, error) {
 	return receive[ConversationFollowup](ctx, s.c, call{method: http.MethodPost, place: at("/agent/conversations/{conversation}/followups", id), body: req, keyed: true, replay: true})
 }
@@ -160,7 +159,7 @@ func (s *ConversationsService) Get(ctx context.Context, id string) (*Conversatio
 	return get[Conversation](ctx, s.c, at("/agent/conversations/{conversation}", id), nil)
 }
 
-// Interrupt stops what the agent of the newest run does now; the run goes on.
+// Interrupt stops what the agent of the newest run does now; the run continues.
 func (s *ConversationsService) Interrupt(ctx context.Context, id string) (*RunReference, error) {
 	return receive[RunReference](ctx, s.c, call{method: http.MethodPost, place: at("/agent/conversations/{conversation}/interrupt", id)})
 }
@@ -179,8 +178,8 @@ func (s *DefinitionsService) AllRevisions(ctx context.Context, factoryUID string
 		func(p *RevisionPage) ([]DefinitionRevision, PageInfo) { return p.Revisions, p.PageInfo })
 }
 
-// Apply makes a factory what a folder says, all or nothing. It is not repeated when its
-// answer is lost: somebody else may have changed the factory since.
+// Apply makes a factory match a folder, all or nothing. It is not repeated when its answer
+// is lost: someone else may have changed the factory since.
 func (s *DefinitionsService) Apply(ctx context.Context, factoryUID string, req DefinitionRequest) (*DefinitionApplied, error) {
 	return receive[DefinitionApplied](ctx, s.c, call{method: http.MethodPost, place: at("/factory/{factory}/definition/apply", factoryUID), body: req})
 }
@@ -215,8 +214,7 @@ func (s *DefinitionsService) Schemas(ctx context.Context, version string) (*Sche
 	return get[Schemas](ctx, s.c, at("/factory-files/schemas/{schema version}", version), nil)
 }
 
-// EnvironmentsService manages what is made ready before agents start. It is part of a
-// Client.
+// EnvironmentsService manages what is prepared before agents start. It is part of a Client.
 type EnvironmentsService struct{ c *Client }
 
 // Delete removes an environment; one that is in use is an error with status 409.
@@ -244,8 +242,8 @@ func (s *FactoriesService) All(ctx context.Context, q FactoryQuery) iter.Seq2[Fa
 		func(p *FactoryPage) ([]Factory, PageInfo) { return p.Factories, p.PageInfo })
 }
 
-// Create makes a factory with its foreman. It is not repeated when its answer is lost: the
-// server could make two.
+// Create creates a factory with its foreman. It is not repeated when its answer is lost: the
+// server could create two.
 func (s *FactoriesService) Create(ctx context.Context, req FactoryRequest) (*Factory, error) {
 	return receive[Factory](ctx, s.c, call{method: http.MethodPost, place: at("/factory"), body: req})
 }
@@ -271,13 +269,13 @@ func (s *FactoriesService) Run(ctx context.Context, uid string, req FactoryRunRe
 	return receive[FactoryRun](ctx, s.c, call{method: http.MethodPost, place: at("/factory/{factory}/runs", uid), body: req, keyed: true, replay: true})
 }
 
-// Sync looks at the repository of a factory now, puts in force what is there and tells what
-// became of it. Doing it twice does the same.
+// Sync reads the repository of a factory now, applies what is there and returns the result.
+// It is safe to repeat.
 func (s *FactoriesService) Sync(ctx context.Context, uid string) (*Factory, error) {
 	return receive[Factory](ctx, s.c, call{method: http.MethodPost, place: at("/factory/{factory}/repository/sync", uid), replay: true})
 }
 
-// Update changes what the request names. Sending it twice does the same.
+// Update changes what the request names. It is safe to repeat.
 func (s *FactoriesService) Update(ctx context.Context, uid string, req FactoryUpdate) (*Factory, error) {
 	return receive[Factory](ctx, s.c, call{method: http.MethodPatch, place: at("/factory/{factory}", uid), body: req, replay: true})
 }
@@ -292,13 +290,13 @@ func (s *NotificationsService) AllDeliveries(ctx context.Context, id string, q N
 		func(p *NotificationDeliveryPage) ([]NotificationDelivery, PageInfo) { return p.Deliveries, p.PageInfo })
 }
 
-// Create makes an endpoint. It is not repeated when its answer is lost: the secret would be
-// lost with it.
+// Create creates an endpoint. It is not repeated when its answer is lost: the secret would
+// be lost with it.
 func (s *NotificationsService) Create(ctx context.Context, req NotificationRequest) (*Notification, error) {
 	return receive[Notification](ctx, s.c, call{method: http.MethodPost, place: at("/notifications"), body: req})
 }
 
-// Delete ends an endpoint: nothing more is sent to it.
+// Delete deletes an endpoint: nothing more is sent to it.
 func (s *NotificationsService) Delete(ctx context.Context, id string) error {
 	return s.c.remove(ctx, at("/notifications/{notification}", id))
 }
@@ -318,7 +316,7 @@ func (s *NotificationsService) Get(ctx context.Context, id string) (*Notificatio
 	return get[Notification](ctx, s.c, at("/notifications/{notification}", id), nil)
 }
 
-// List reads all endpoints that the key may see, the oldest first.
+// List reads all endpoints that the key may see, oldest first.
 func (s *NotificationsService) List(ctx context.Context) ([]Notification, error) {
 	return member[[]Notification](ctx, s.c, at("/notifications"), nil, "notifications")
 }
@@ -338,7 +336,7 @@ func (s *NotificationsService) Test(ctx context.Context, id string) (*Notificati
 	return receive[NotificationDelivery](ctx, s.c, call{method: http.MethodPost, place: at("/notifications/{notification}/test", id)})
 }
 
-// Update changes what the request names. Sending it twice does the same.
+// Update changes what the request names. It is safe to repeat.
 func (s *NotificationsService) Update(ctx context.Context, id string, req NotificationUpdate) (*Notification, error) {
 	return receive[Notification](ctx, s.c, call{method: http.MethodPatch, place: at("/notifications/{notification}", id), body: req, replay: true})
 }
@@ -347,13 +345,13 @@ func (s *NotificationsService) Update(ctx context.Context, id string, req Notifi
 type RunsService struct{ c *Client }
 
 // All goes through all runs that match, page by page. It ends after the first error. Limit
-// is the size of a page, not of the whole.
+// is the size of a page, not of the whole list.
 func (s *RunsService) All(ctx context.Context, q RunQuery) iter.Seq2[Run, error] {
 	return pages(&q.Cursor, func() (*RunPage, error) { return s.List(ctx, q) },
 		func(p *RunPage) ([]Run, PageInfo) { return p.Runs, p.PageInfo })
 }
 
-// Attachments lists the files that went with a run's messages.
+// Attachments lists the files that were attached to a run's messages.
 func (s *RunsService) Attachments(ctx context.Context, runID string) ([]RunAttachment, error) {
 	return member[[]RunAttachment](ctx, s.c, at("/agent/runs/{run}/handoff/attachments", runID), nil, "attachments")
 }
@@ -395,7 +393,7 @@ func (s *RunsService) Explain(ctx context.Context, runID string) (*Run, error) {
 	return get[Run](ctx, s.c, at("/agent/runs/{run}", runID), query("explain", "1"))
 }
 
-// Followup sends a further message: it continues a run that works, waits or has ended.
+// Followup sends a message: it continues a run that works, waits or has ended.
 func (s *RunsService) Followup(ctx context.Context, runID string, req FollowupRequest) (*FollowupResult, error) {
 	return receive[FollowupResult](ctx, s.c, call{method: http.MethodPost, place: at("/agent/runs/{run}/followups", runID), body: req, keyed: true, replay: true})
 }
@@ -405,7 +403,7 @@ func (s *RunsService) Get(ctx context.Context, runID string) (*Run, error) {
 	return get[Run](ctx, s.c, at("/agent/runs/{run}", runID), nil)
 }
 
-// Interrupt stops what the agent does now; the run goes on.
+// Interrupt stops what the agent does now; the run continues.
 func (s *RunsService) Interrupt(ctx context.Context, runID string) error {
 	return s.c.do(ctx, call{method: http.MethodPost, place: at("/agent/runs/{run}/interrupt", runID)})
 }
@@ -421,7 +419,7 @@ func (s *RunsService) Rerun(ctx context.Context, runID string) (*RunStarted, err
 	return receive[RunStarted](ctx, s.c, call{method: http.MethodPost, place: at("/agent/runs/{run}/rerun", runID), keyed: true})
 }
 
-// Timeline reads the stations of a run.
+// Timeline reads the state changes of a run.
 func (s *RunsService) Timeline(ctx context.Context, runID string) (*Timeline, error) {
 	return get[Timeline](ctx, s.c, at("/agent/runs/{run}/timeline", runID), nil)
 }
@@ -431,11 +429,11 @@ func (s *RunsService) Transcript(ctx context.Context, runID string) (io.ReadClos
 	return s.c.open(ctx, at("/agent/runs/{run}/transcript", runID))
 }
 
-// SchedulesService manages what starts runs at given times. It is part of a Client.
+// SchedulesService manages what starts runs at set times. It is part of a Client.
 type SchedulesService struct{ c *Client }
 
-// Create makes a schedule; it fires from now on. It is not sent again by itself: names are
-// not unique, so that there could be two.
+// Create creates a schedule; it fires from now on. It is not repeated when its answer is
+// lost: names are not unique, so there could be two.
 func (s *SchedulesService) Create(ctx context.Context, req ScheduleRequest) (*Schedule, error) {
 	return receive[Schedule](ctx, s.c, call{method: http.MethodPost, place: at("/agent/schedules"), body: req})
 }
@@ -460,12 +458,12 @@ func (s *SchedulesService) Pause(ctx context.Context, id string) (*Schedule, err
 	return receive[Schedule](ctx, s.c, call{method: http.MethodPost, place: at("/agent/schedules/{schedule}/pause", id), replay: true})
 }
 
-// Resume lets a schedule fire from now on; what it missed is not made up.
+// Resume lets a schedule fire from now on; runs that it missed are not made up.
 func (s *SchedulesService) Resume(ctx context.Context, id string) (*Schedule, error) {
 	return receive[Schedule](ctx, s.c, call{method: http.MethodPost, place: at("/agent/schedules/{schedule}/resume", id), replay: true})
 }
 
-// Update replaces a schedule. Sending it twice does the same.
+// Update replaces a schedule. It is safe to repeat.
 func (s *SchedulesService) Update(ctx context.Context, id string, req ScheduleUpdate) (*Schedule, error) {
 	return receive[Schedule](ctx, s.c, call{method: http.MethodPut, place: at("/agent/schedules/{schedule}", id), body: req, replay: true})
 }
@@ -507,18 +505,18 @@ func (s *WebhooksService) AllDeliveries(ctx context.Context, factoryUID, uid str
 		func(p *DeliveryPage) ([]Delivery, PageInfo) { return p.Deliveries, p.PageInfo })
 }
 
-// Create makes a webhook. It is not repeated when its answer is lost: the secret would be
+// Create creates a webhook. It is not repeated when its answer is lost: the secret would be
 // lost with it.
 func (s *WebhooksService) Create(ctx context.Context, factoryUID string, req WebhookRequest) (*Webhook, error) {
 	return receive[Webhook](ctx, s.c, call{method: http.MethodPost, place: at("/factory/{factory}/webhooks", factoryUID), body: req})
 }
 
-// Delete ends a webhook at once; the log of its deliveries stays for a while.
+// Delete deletes a webhook at once; the log of its deliveries stays for a while.
 func (s *WebhooksService) Delete(ctx context.Context, factoryUID, uid string) error {
 	return s.c.remove(ctx, at("/factory/{factory}/webhooks/{webhook}", factoryUID, uid))
 }
 
-// ExplainDelivery reads one delivery and why automations do not match it today.
+// ExplainDelivery reads one delivery and why the current automations do not match it.
 func (s *WebhooksService) ExplainDelivery(ctx context.Context, factoryUID, uid, deliveryID string) (*Delivery, error) {
 	return get[Delivery](ctx, s.c, at("/factory/{factory}/webhooks/{webhook}/deliveries/{delivery}", factoryUID, uid, deliveryID), query("explain", "true"))
 }
@@ -548,12 +546,12 @@ func (s *WebhooksService) Test(ctx context.Context, factoryUID, uid string, req 
 	return receive[WebhookTestResult](ctx, s.c, call{method: http.MethodPost, place: at("/factory/{factory}/webhooks/{webhook}/test", factoryUID, uid), body: req})
 }
 
-// TestFilter tells whether a filter would match; nothing is stored or started.
+// TestFilter checks whether a filter would match; nothing is stored or started.
 func (s *WebhooksService) TestFilter(ctx context.Context, factoryUID string, req FilterTest) (*FilterVerdict, error) {
 	return receive[FilterVerdict](ctx, s.c, call{method: http.MethodPost, place: at("/factory/{factory}/test-filter", factoryUID), body: req, replay: true})
 }
 
-// Update changes what the request names. Sending it twice does the same.
+// Update changes what the request names. It is safe to repeat.
 func (s *WebhooksService) Update(ctx context.Context, factoryUID, uid string, req WebhookUpdate) (*Webhook, error) {
 	return receive[Webhook](ctx, s.c, call{method: http.MethodPatch, place: at("/factory/{factory}/webhooks/{webhook}", factoryUID, uid), body: req, replay: true})
 }

@@ -15,7 +15,7 @@ type APIKey struct {
 	Role string `json:"role"`
 	// The key. It is shown only now and cannot be read again.
 	Key string `json:"key,omitempty"`
-	// The first characters of the key, to tell keys apart.
+	// The first characters of the key, to recognise it by.
 	Hint        string     `json:"hint,omitempty"`
 	Owner       *Principal `json:"owner,omitempty"`
 	WorkerIDs   []string   `json:"worker_ids,omitempty"`
@@ -31,7 +31,7 @@ type APIKeyRequest struct {
 	Name string `json:"name"`
 	// Role is viewer, member, manager, admin or worker.
 	Role string `json:"role"`
-	// Never when absent.
+	// If absent, never.
 	ExpiresAt *time.Time `json:"expires_at,omitempty"`
 	// For role worker: the ids it may claim for.
 	WorkerIDs []string `json:"worker_ids,omitempty"`
@@ -54,8 +54,8 @@ type Agent struct {
 	Description string `json:"description,omitempty"`
 	// Prompt is put before the prompt of each of its runs.
 	Prompt string `json:"prompt,omitempty"`
-	// In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
-	// configuration is too long to be shown whole. Read the agent itself for all of it.
+	// In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is
+	// too long to be shown in full. Get the agent to read all of it.
 	PromptTruncated bool     `json:"prompt_truncated,omitempty"`
 	EnvironmentID   string   `json:"environment_id,omitempty"`
 	BaseModel       string   `json:"base_model,omitempty"`
@@ -63,7 +63,7 @@ type Agent struct {
 	// Tool servers by name, or a list of them in which each has a name.
 	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty"`
 	WorkerHost string               `json:"worker_host,omitempty"`
-	// Empty when there is none.
+	// Empty if there is none.
 	DefaultRunnerUID string      `json:"default_runner_uid,omitempty"`
 	Secrets          []SecretRef `json:"secrets"`
 	Skills           []string    `json:"skills"`
@@ -84,7 +84,7 @@ type AgentConfig struct {
 	EnvironmentID string `json:"environment_id,omitempty"`
 	// The id of a self-hosted worker; hosted, warp or nothing mean the server's own workers.
 	WorkerHost string `json:"worker_host,omitempty"`
-	// A skill, owner/repo:name or owner/repo:path. In answers the first of skills.
+	// A skill, owner/repo:name or owner/repo:path. In answers, the first of skills.
 	SkillSpec string `json:"skill_spec,omitempty"`
 	// Skills in order; with skill_spec it comes first.
 	Skills []string `json:"skills,omitempty"`
@@ -112,23 +112,23 @@ type AgentConfig struct {
 
 // AgentRequest asks for an agent; only the name is needed.
 type AgentRequest struct {
-	// Unique in the factory, or among the agents of none.
+	// Unique in the factory, or among the agents that belong to no factory.
 	Name string `json:"name"`
 	// AgentType is CUSTOM, FOREMAN, TRIAGE, SPEC, IMPLEMENT, REVIEW or VERIFY.
 	AgentType string `json:"agent_type,omitempty"`
-	// The factory it belongs to; without one it is the whole team's.
+	// The factory it belongs to; without one it belongs to the whole team.
 	FactoryUID  string `json:"factory_uid,omitempty"`
 	Description string `json:"description,omitempty"`
 	// Put before the prompt of each of its runs.
 	Prompt string `json:"prompt,omitempty"`
 	// The environment of its runs.
 	EnvironmentID string `json:"environment_id,omitempty"`
-	// The language model, for the built-in agent; excludes another harness.
+	// The language model for the built-in agent; not together with another harness.
 	BaseModel string   `json:"base_model,omitempty"`
 	Harness   *Harness `json:"harness,omitempty"`
 	// Tool servers by name, or a list of them in which each has a name.
 	MCPServers map[string]MCPServer `json:"mcp_servers,omitempty"`
-	// Where its runs work.
+	// The worker for its runs.
 	WorkerHost string `json:"worker_host,omitempty"`
 	// A runner of its factory.
 	DefaultRunnerUID string `json:"default_runner_uid,omitempty"`
@@ -151,21 +151,21 @@ type AgentSkill struct {
 
 // AgentUpdate changes an agent: nil keeps, an empty value clears.
 type AgentUpdate struct {
-	// What goes by the old name in the factory follows.
+	// References to the old name in the factory follow.
 	Name *string `json:"name,omitempty"`
-	// FOREMAN takes that part from the agent that has it.
+	// FOREMAN replaces the current foreman.
 	AgentType   *string `json:"agent_type,omitempty"`
 	Description *string `json:"description,omitempty"`
 	// Put before the prompt of each of its runs.
 	Prompt *string `json:"prompt,omitempty"`
 	// The environment of its runs.
 	EnvironmentID *string `json:"environment_id,omitempty"`
-	// The language model, for the built-in agent; excludes another harness.
+	// The language model for the built-in agent; not together with another harness.
 	BaseModel *string  `json:"base_model,omitempty"`
 	Harness   *Harness `json:"harness,omitempty"`
 	// Tool servers by name, or a list of them in which each has a name.
 	MCPServers *map[string]MCPServer `json:"mcp_servers,omitempty"`
-	// Where its runs work.
+	// The worker for its runs.
 	WorkerHost *string `json:"worker_host,omitempty"`
 	// A runner of its factory.
 	DefaultRunnerUID *string `json:"default_runner_uid,omitempty"`
@@ -239,8 +239,8 @@ type ArtifactDetailData struct {
 	NotebookUID string `json:"notebook_uid,omitempty"`
 }
 
-// Attachment is a file that lands in the agent's workspace. At most 5 files and 10 MB go
-// with a request.
+// Attachment is a file that lands in the agent's workspace. A request takes at most 5 files
+// and 10 MB.
 type Attachment struct {
 	// Its name in the workspace; no slashes.
 	FileName string `json:"file_name"`
@@ -249,7 +249,7 @@ type Attachment struct {
 	Data []byte `json:"data"`
 }
 
-// AuditEntry tells who did what to which thing, from where.
+// AuditEntry says who did what to which thing, from where.
 type AuditEntry struct {
 	ID         string            `json:"id"`
 	Time       time.Time         `json:"time"`
@@ -275,8 +275,8 @@ type Automation struct {
 	FactoryUID string `json:"factory_uid"`
 	Name       string `json:"name"`
 	Prompt     string `json:"prompt"`
-	// In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
-	// configuration is too long to be shown whole. Read the automation itself for all of it.
+	// In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is
+	// too long to be shown in full. Get the automation to read all of it.
 	PromptTruncated bool `json:"prompt_truncated,omitempty"`
 	Enabled         bool `json:"enabled"`
 	// The name of an agent of the factory; empty means the foreman.
@@ -285,12 +285,12 @@ type Automation struct {
 	// What the automation says about the configuration of its runs.
 	Config      *AgentConfig `json:"config,omitempty"`
 	Concurrency *Concurrency `json:"concurrency,omitempty"`
-	// What its runs are called; absent takes the words of the provider that sends, or the name.
+	// The title of its runs; if absent, it comes from the sending provider, or is the name.
 	Title string `json:"title"`
 	// 0 means no limit.
 	MaxRunsPerHour int `json:"max_runs_per_hour"`
-	// What of it has no effect on this server, and why, such as triggers that never fire. Not in
-	// lists.
+	// The parts that have no effect on this server, and why, such as triggers that never fire.
+	// Not in lists.
 	Notices   []string  `json:"notices,omitempty"`
 	CreatedAt time.Time `json:"created_at"`
 	UpdatedAt time.Time `json:"updated_at"`
@@ -312,14 +312,14 @@ type AutomationRequest struct {
 	Enabled *bool `json:"enabled,omitempty"`
 	// The name of an agent of the factory; the foreman when absent.
 	Agent string `json:"agent,omitempty"`
-	// Wins over what the agent and the factory say.
+	// Takes precedence over the agent and the factory.
 	Config *AgentConfig `json:"config,omitempty"`
-	// Its key may hold {{payload.path}}, filled in from each delivery.
+	// Its key may contain {{payload.path}}, filled in from each delivery.
 	Concurrency *Concurrency `json:"concurrency,omitempty"`
-	// What its runs are called; may hold {{payload.path}}. When absent, the words of the
-	// provider that sends, or the name.
+	// The title of its runs; may contain {{payload.path}}. If absent, it comes from the sending
+	// provider, or is the name.
 	Title string `json:"title,omitempty"`
-	// A brake; 0 is none.
+	// 0 means no limit.
 	MaxRunsPerHour int `json:"max_runs_per_hour,omitempty"`
 }
 
@@ -329,12 +329,12 @@ type AutomationUpdate struct {
 	Name    *string `json:"name,omitempty"`
 	Prompt  *string `json:"prompt,omitempty"`
 	Enabled *bool   `json:"enabled,omitempty"`
-	// Empty is the foreman.
+	// Empty means the foreman.
 	Agent       *string      `json:"agent,omitempty"`
 	Triggers    []Trigger    `json:"triggers,omitempty"`
 	Config      *AgentConfig `json:"config,omitempty"`
 	Concurrency *Concurrency `json:"concurrency,omitempty"`
-	// Empty leaves it to the provider's words and the name.
+	// If empty, it comes from the provider, or is the name.
 	Title          *string `json:"title,omitempty"`
 	MaxRunsPerHour *int    `json:"max_runs_per_hour,omitempty"`
 }
@@ -358,8 +358,8 @@ type Concurrency struct {
 type Conversation struct {
 	ConversationID string             `json:"conversation_id"`
 	Steps          []ConversationStep `json:"steps"`
-	// Of a conversation that is too long for one answer: it ends with an event block named
-	// truncated, and next_cursor leads on.
+	// For a conversation that is too long for one answer: it ends with an event block named
+	// truncated, and next_cursor continues it.
 	PageInfo *PageInfo `json:"page_info,omitempty"`
 }
 
@@ -399,7 +399,7 @@ type ConversationMessage struct {
 	Timestamp  *time.Time `json:"timestamp,omitempty"`
 }
 
-// ConversationStep is a message of the user and what the agent made of it.
+// ConversationStep is a message of the user and what the agent did with it.
 type ConversationStep struct {
 	ID       string                `json:"id"`
 	Messages []ConversationMessage `json:"messages"`
@@ -415,11 +415,11 @@ type Definition struct {
 	Files    map[string]string `json:"files"`
 }
 
-// DefinitionApplied tells what an apply did.
+// DefinitionApplied says what an apply did.
 type DefinitionApplied struct {
-	// Of the definition in force.
+	// The revision in force.
 	Revision int64 `json:"revision"`
-	// False when everything was like that already.
+	// False if nothing had to change.
 	Changed bool               `json:"changed"`
 	Changes []DefinitionChange `json:"changes"`
 	Unused  []string           `json:"unused"`
@@ -427,19 +427,19 @@ type DefinitionApplied struct {
 	Notices []FileProblem `json:"notices"`
 }
 
-// DefinitionBacktest tells what a changed automation would have made of the stored
+// DefinitionBacktest says what a changed automation would have done with the stored
 // deliveries.
 type DefinitionBacktest struct {
 	Automation string `json:"automation"`
 	// Action is add, change or remove.
 	Action string `json:"action"`
-	// How many stored deliveries were looked at.
+	// How many stored deliveries were checked.
 	Deliveries int `json:"deliveries"`
 	// How many of them start no run now and would start one.
 	Starts int `json:"starts"`
 	// How many of them start a run now and would not.
 	Stops int `json:"stops"`
-	// There are more deliveries; the newest were looked at.
+	// There are more deliveries; only the newest were checked.
 	Truncated bool `json:"truncated"`
 }
 
@@ -464,10 +464,10 @@ type DefinitionFieldChange struct {
 	After  string `json:"after,omitempty"`
 }
 
-// DefinitionPlan tells what an apply would do.
+// DefinitionPlan says what an apply would do.
 type DefinitionPlan struct {
-	// Of the definition in force; give it to apply as if_revision. 0 for a factory that is not
-	// there yet.
+	// The revision in force; give it to apply as if_revision. 0 for a factory that does not
+	// exist yet.
 	Revision  int64                `json:"revision"`
 	Changes   []DefinitionChange   `json:"changes"`
 	Backtests []DefinitionBacktest `json:"backtests"`
@@ -482,7 +482,7 @@ type DefinitionRequest struct {
 	Files map[string]string `json:"files"`
 	// What the change is for; the list of revisions shows it.
 	Comment string `json:"comment,omitempty"`
-	// Refuses with 409 if the definition is of another revision by now.
+	// Answers 409 if the definition is no longer at this revision.
 	IfRevision int64 `json:"if_revision,omitempty"`
 }
 
@@ -493,7 +493,7 @@ type DefinitionRevision struct {
 	Source  string    `json:"source"`
 	Actor   Principal `json:"actor"`
 	Comment string    `json:"comment,omitempty"`
-	// Of the repository that the factory follows.
+	// The commit in the repository that the factory follows.
 	Commit    string    `json:"commit,omitempty"`
 	FileCount int       `json:"file_count"`
 	CreatedAt time.Time `json:"created_at"`
@@ -501,7 +501,7 @@ type DefinitionRevision struct {
 	Files map[string]string `json:"files,omitempty"`
 }
 
-// DefinitionValidation tells what is wrong with a folder.
+// DefinitionValidation says what is wrong with a folder.
 type DefinitionValidation struct {
 	Valid    bool          `json:"valid"`
 	Problems []FileProblem `json:"problems"`
@@ -524,18 +524,18 @@ type Delivery struct {
 	// Where the identity was found.
 	IdentitySource string `json:"identity_source"`
 	RemoteAddr     string `json:"remote_addr"`
-	// The delivery that this one repeats, because someone asked for it.
+	// The delivery that this one repeats on request.
 	RedeliveryOf string `json:"redelivery_of,omitempty"`
 	// The first delivery with this identity.
 	DuplicateOf string `json:"duplicate_of,omitempty"`
 	// How many automations of the webhook did not match.
 	NotMatched int               `json:"not_matched"`
 	Outcomes   []DeliveryOutcome `json:"outcomes"`
-	// What GitHub or GitLab named in its header, such as pull_request.
+	// The event that GitHub or GitLab named in its header, such as pull_request.
 	Event string `json:"event,omitempty"`
-	// The server sent it itself, because you asked for it.
+	// A test that the server sent itself, on request.
 	Test bool `json:"test,omitempty"`
-	// The status that the sender got; absent if it came otherwise.
+	// The status that the sender got; absent if there was no sender.
 	AnswerStatus int `json:"answer_status,omitempty"`
 	// Milliseconds from its arrival until it was written.
 	AnswerMS float64 `json:"answer_ms,omitempty"`
@@ -543,9 +543,9 @@ type Delivery struct {
 	RequestHeaders map[string]string `json:"request_headers,omitempty"`
 	// The body, of accepted deliveries only.
 	Payload json.RawMessage `json:"payload,omitempty"`
-	// With explain: what does not match today, and why.
+	// With explain: which automations do not match now, and why.
 	NotMatchedAutomations []MissedAutomation `json:"not_matched_automations,omitempty"`
-	// More does not match than is said.
+	// More automations do not match than are listed.
 	NotMatchedTruncated bool `json:"not_matched_truncated,omitempty"`
 }
 
@@ -555,7 +555,7 @@ type DeliveryLogPage struct {
 	PageInfo   PageInfo         `json:"page_info"`
 }
 
-// DeliveryOutcome is what one automation made of a delivery; a handshake has none.
+// DeliveryOutcome is what one automation did with a delivery; a handshake has none.
 type DeliveryOutcome struct {
 	// Absent for a handshake.
 	AutomationID   string `json:"automation_id,omitempty"`
@@ -575,7 +575,7 @@ type DeliveryPage struct {
 	PageInfo   PageInfo   `json:"page_info"`
 }
 
-// Environment is an environment with what is known of its use.
+// Environment is an environment and how it is used.
 type Environment struct {
 	// 22 letters and digits, for environment_id of a run.
 	UID         string            `json:"uid"`
@@ -591,19 +591,19 @@ type Environment struct {
 	Scope      *Scope          `json:"scope,omitempty"`
 }
 
-// EnvironmentConfig is what is written of an environment.
+// EnvironmentConfig is the configuration of an environment.
 type EnvironmentConfig struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
 	// For workers that isolate agents in containers; others do not use it.
 	DockerImage string `json:"docker_image,omitempty"`
-	// Cloned into folders of their names in the workspace.
+	// Cloned into the workspace, each into a folder of its name.
 	GithubRepos []Repository `json:"github_repos,omitempty"`
-	// Run in order by sh in the workspace, each in a shell of its own. The first that fails ends
-	// the run. At most 4096 characters each.
+	// Run in order by sh in the workspace, each in its own shell. The first that fails ends the
+	// run. At most 4096 characters each.
 	SetupCommands []string `json:"setup_commands,omitempty"`
-	// Run instead of setup_commands on top of what was prepared for an older commit; empty runs
-	// those. At most 4096 characters each.
+	// Run instead of setup_commands if the workspace was prepared for an older commit; if empty,
+	// setup_commands run. At most 4096 characters each.
 	RefreshCommands []string `json:"refresh_commands,omitempty"`
 	// Managed secrets that every run in this environment gets as variables.
 	Secrets []SecretRef `json:"secrets,omitempty"`
@@ -622,12 +622,12 @@ type EnvironmentRun struct {
 	StartedAt *time.Time `json:"started_at"`
 }
 
-// Event is one entry of a run's log. Sequences start at 1 and have no holes.
+// Event is one entry of a run's log. Sequences start at 1 and have no gaps.
 type Event struct {
 	ID string `json:"id"`
 	// Only in the stream over all runs.
 	RunID string `json:"run_id,omitempty"`
-	// Counts from 1 without holes.
+	// Counts from 1 without gaps.
 	Sequence    int64  `json:"sequence"`
 	ExecutionID string `json:"execution_id,omitempty"`
 	// state, message, thought, tool_call, tool_result, output, plan, usage, permission_request,
@@ -640,7 +640,7 @@ type Event struct {
 	raw json.RawMessage
 }
 
-// EventPage is a stretch of a run's log.
+// EventPage is a part of a run's log.
 type EventPage struct {
 	Events   []Event  `json:"events"`
 	PageInfo PageInfo `json:"page_info"`
@@ -657,16 +657,16 @@ type Factory struct {
 	Mode string `json:"mode"`
 	// How far it has followed its repository; absent when it is managed.
 	Repository *FactoryRepository `json:"repository,omitempty"`
-	// The name of the agent that work goes to when no other is named.
+	// The name of the agent that gets work that names no agent.
 	ForemanAgent string `json:"foreman_agent"`
 	// Grows with every change to the factory or a part of it.
 	Revision int64 `json:"revision"`
 	// While true its automations start no runs; deliveries are still accepted and logged.
 	Paused bool `json:"paused"`
-	// Once its runs consumed as much since 00:00 UTC, it starts no more; absent when there is
+	// Once its runs have used this much since 00:00 UTC, it starts no more; absent if there is
 	// none.
 	DailyBudget *Budget `json:"daily_budget,omitempty"`
-	// What its runs consumed since 00:00 UTC; lists leave it out.
+	// What its runs have used since 00:00 UTC; not in lists.
 	SpentToday *Spending `json:"spent_today,omitempty"`
 	CreatedAt  time.Time `json:"created_at"`
 	UpdatedAt  time.Time `json:"updated_at"`
@@ -678,18 +678,18 @@ type FactoryPage struct {
 	PageInfo  PageInfo  `json:"page_info"`
 }
 
-// FactoryRepository tells how far a factory has followed its repository.
+// FactoryRepository says how far a factory has followed its repository.
 type FactoryRepository struct {
 	URL string `json:"url"`
 	// Absent for the repository's default branch.
 	Branch string `json:"branch"`
 	// Absent for the root.
 	Path string `json:"path"`
-	// The newest commit that was looked at.
+	// The newest commit that was checked.
 	SeenCommit string `json:"seen_commit"`
 	// The commit that is in force; absent before the first.
 	AppliedCommit string `json:"applied_commit"`
-	// When the repository was last looked at.
+	// When the repository was last checked.
 	CheckedAt *time.Time `json:"checked_at"`
 	// When the commit in force was applied.
 	AppliedAt *time.Time `json:"applied_at"`
@@ -705,12 +705,12 @@ type FactoryRequest struct {
 	// Letters, digits, spaces, '.', '_' and '-'; unique whatever its case.
 	Alias       string `json:"alias,omitempty"`
 	Description string `json:"description,omitempty"`
-	// What the factory follows; without it the factory is edited here. Its definition is put in
-	// force as soon as it has been read.
+	// What the factory follows; without it the factory is edited here. Its definition is applied
+	// as soon as it has been read.
 	Repository *RepositorySource `json:"repository,omitempty"`
 }
 
-// FactoryRun says what became of it.
+// FactoryRun is the result.
 type FactoryRun struct {
 	FactoryUID string `json:"factory_uid"`
 	// The name of the agent that the work went to.
@@ -736,16 +736,16 @@ type FactoryRunRequest struct {
 // FactoryUpdate changes a factory: nil keeps, an empty alias or description clears.
 type FactoryUpdate struct {
 	Name *string `json:"name,omitempty"`
-	// Empty takes it away.
+	// Empty removes it.
 	Alias *string `json:"alias,omitempty"`
-	// Empty takes it away.
+	// Empty removes it.
 	Description *string `json:"description,omitempty"`
 	// Stops or resumes the factory's automations.
 	Paused *bool `json:"paused,omitempty"`
-	// The whole new one; null or an empty object takes it away.
+	// The whole new budget; null or an empty object removes it.
 	DailyBudget *Budget `json:"daily_budget,omitempty"`
-	// What the factory is to follow, from now on and instead of anything before; null makes it a
-	// managed one with the definition that is in force.
+	// What the factory follows from now on; null makes it a managed one with the definition that
+	// is in force.
 	Repository *RepositorySource `json:"repository,omitempty"`
 }
 
@@ -763,11 +763,11 @@ type FileProblem struct {
 	Code string `json:"code,omitempty"`
 }
 
-// FilterCheck is one condition of a filter and how a payload fared.
+// FilterCheck is one condition of a filter and its result for a payload.
 type FilterCheck struct {
 	// Which of the automation's triggers, from 0.
 	Trigger int `json:"trigger,omitempty"`
-	// webhook, signature_scheme, event, the name of a set such as labels, or the way to the
+	// webhook, signature_scheme, event, the name of a set such as labels, or the path of the
 	// field from payload.
 	Path string `json:"path"`
 	// object: the field has conditions below it, but is not an object.
@@ -792,7 +792,7 @@ type FilterFieldSpec struct {
 	Match string `json:"match"`
 	// How it may be written: list, in, not_in.
 	Forms []string `json:"forms"`
-	// The key that it stands for; the two exclude each other.
+	// The key that it stands for; use only one of the two.
 	AliasOf  string `json:"alias_of,omitempty"`
 	Required bool   `json:"required,omitempty"`
 	// Why events usually do not have it.
@@ -801,20 +801,20 @@ type FilterFieldSpec struct {
 
 // FilterTest asks whether a filter would match a stored delivery or a payload.
 type FilterTest struct {
-	// As in a trigger. One that names no webhooks listens to all of them.
+	// As in a trigger. If it names no webhooks, it listens to all of them.
 	Filter TriggerFilter `json:"filter"`
 	// A stored delivery of the factory. This or payload.
 	DeliveryID string `json:"delivery_id,omitempty"`
 	// Any JSON value. This or delivery_id.
 	Payload json.RawMessage `json:"payload,omitempty"`
-	// Where the payload comes in; absent, the webhook check passes.
+	// The webhook that gets the payload; if absent, the webhook check passes.
 	WebhookID string `json:"webhook_id,omitempty"`
-	// Of the trigger: webhook when absent, github, gitlab, linear, slack or jira.
+	// The trigger's provider: webhook if absent, github, gitlab, linear, slack or jira.
 	Provider string `json:"provider,omitempty"`
-	// Of the trigger: such as issue_opened.
+	// The trigger's event, such as issue_opened.
 	Event string `json:"event,omitempty"`
-	// What the provider's header says with this payload, such as issues of GitHub; a stored
-	// delivery knows its own.
+	// The event in the provider's header with this payload, such as issues for GitHub; a stored
+	// delivery has its own.
 	PayloadEvent string `json:"payload_event,omitempty"`
 }
 
@@ -825,14 +825,14 @@ type FilterVerdict struct {
 	Checks []FilterCheck `json:"checks"`
 }
 
-// FollowupRequest is a further message to a run. One of the fields is needed.
+// FollowupRequest is a message to a run. One of the fields is needed.
 type FollowupRequest struct {
 	// The message to the agent. May be empty when there is an attachment.
 	Message     string       `json:"message,omitempty"`
 	Attachments []Attachment `json:"attachments,omitempty"`
 }
 
-// FollowupResult tells how a follow-up reaches the agent.
+// FollowupResult says how a follow-up reaches the agent.
 type FollowupResult struct {
 	// Null when the message became part of the prompt.
 	FollowupID string `json:"followup_id"`
@@ -849,11 +849,11 @@ type Harness struct {
 	ReasoningLevel string `json:"reasoning_level,omitempty"`
 	// The program of the command and acp harnesses, with its arguments.
 	Command []string `json:"command,omitempty"`
-	// How claude, codex, gemini and opencode are talked to; without it over the Agent Client
-	// Protocol where its program is installed, else with the agent's own command.
+	// How to talk to claude, codex, gemini and opencode. By default, over the Agent Client
+	// Protocol if its program is installed, else with the agent's own command.
 	Mode string `json:"mode,omitempty"`
-	// Who decides when the agent asks whether it may do something: ask makes the run BLOCKED
-	// until a follow-up answers. The server's permission-policy by default.
+	// The answer when the agent asks for permission: ask makes the run BLOCKED until a follow-up
+	// answers. The server's permission-policy by default.
 	Permissions string `json:"permissions,omitempty"`
 	// Auth says whose key the model is called with; without it that is the worker's.
 	Auth *HarnessAuth `json:"auth,omitempty"`
@@ -862,13 +862,14 @@ type Harness struct {
 // HarnessAuth is managedSecret with the name of a secret, or workerEnvironment.
 type HarnessAuth struct {
 	// managedSecret takes the key from a managed secret, workerEnvironment from the environment
-	// of a self-hosted worker. Without it, the key is the worker's, whatever wider layers say.
+	// of a self-hosted worker. Without it, the worker's key is used, whatever the wider layers
+	// say.
 	Source string `json:"source,omitempty"`
 	// The managed secret; with managedSecret.
 	SecretName string `json:"secret_name,omitempty"`
 }
 
-// HarnessInfo tells whether this server can run a kind of agent.
+// HarnessInfo says whether this server can run a kind of agent.
 type HarnessInfo struct {
 	// Type is shell, command, builtin, oz, acp, claude, codex, gemini, opencode or goose.
 	Type      string `json:"type"`
@@ -879,11 +880,11 @@ type HarnessInfo struct {
 
 // KeyLimits is what a key is limited to.
 type KeyLimits struct {
-	// The factories that the key reaches; all when absent, but for a run token none.
+	// The factories that the key reaches; if absent, all, or none for a run token.
 	FactoryUIDs []string `json:"factory_uids,omitempty"`
 	// The worker ids that a worker key may claim for.
 	WorkerIDs []string `json:"worker_ids,omitempty"`
-	// No limit when absent.
+	// If absent, there is no limit.
 	RequestsPerMinute int `json:"requests_per_minute,omitempty"`
 }
 
@@ -900,18 +901,18 @@ type LoggedDelivery struct {
 	// Where the identity was found.
 	IdentitySource string `json:"identity_source"`
 	RemoteAddr     string `json:"remote_addr"`
-	// The delivery that this one repeats, because someone asked for it.
+	// The delivery that this one repeats on request.
 	RedeliveryOf string `json:"redelivery_of,omitempty"`
 	// The first delivery with this identity.
 	DuplicateOf string `json:"duplicate_of,omitempty"`
 	// How many automations of the webhook did not match.
 	NotMatched int               `json:"not_matched"`
 	Outcomes   []DeliveryOutcome `json:"outcomes"`
-	// What GitHub or GitLab named in its header, such as pull_request.
+	// The event that GitHub or GitLab named in its header, such as pull_request.
 	Event string `json:"event,omitempty"`
-	// The server sent it itself, because you asked for it.
+	// A test that the server sent itself, on request.
 	Test bool `json:"test,omitempty"`
-	// The status that the sender got; absent if it came otherwise.
+	// The status that the sender got; absent if there was no sender.
 	AnswerStatus int `json:"answer_status,omitempty"`
 	// Milliseconds from its arrival until it was written.
 	AnswerMS    float64 `json:"answer_ms,omitempty"`
@@ -920,15 +921,15 @@ type LoggedDelivery struct {
 }
 
 // MCPServer is a tool server: exactly one of Command, URL and WarpID is set. Values of Env
-// and Headers may hold {{SECRET_NAME}}.
+// and Headers may contain {{SECRET_NAME}}.
 type MCPServer struct {
 	Command string `json:"command,omitempty"`
 	// With command.
 	Args []string `json:"args,omitempty"`
-	// With command. Values may hold {{SECRET_NAME}}; literal ones are answered as ***.
+	// With command. Values may contain {{SECRET_NAME}}; literal values are shown as ***.
 	Env map[string]string `json:"env,omitempty"`
 	URL string            `json:"url,omitempty"`
-	// With url. Values may hold {{SECRET_NAME}}; literal ones are answered as ***.
+	// With url. Values may contain {{SECRET_NAME}}; literal values are shown as ***.
 	Headers map[string]string `json:"headers,omitempty"`
 	// The id of a managed server.
 	WarpID string `json:"warp_id,omitempty"`
@@ -986,16 +987,16 @@ type Notification struct {
 	Name        string `json:"name"`
 	URL         string `json:"url"`
 	Description string `json:"description"`
-	// Changes to these states; empty is every state.
+	// Changes to these states; empty means every state.
 	States []RunState `json:"states"`
 	// Runs of these factories; empty with all_factories.
 	FactoryUIDs []string `json:"factory_uids"`
-	// Runs of all factories, and those of none.
+	// Runs of all factories, and runs without one.
 	AllFactories bool `json:"all_factories,omitempty"`
-	// Runs with this configuration name; empty is any.
+	// Runs with this configuration name; empty means any.
 	RunName string `json:"run_name"`
 	Enabled bool   `json:"enabled"`
-	// Why the server disabled it; absent when people did.
+	// Why the server disabled it; absent if a person did.
 	DisabledReason string     `json:"disabled_reason,omitempty"`
 	DisabledAt     *time.Time `json:"disabled_at,omitempty"`
 	// Until when the secret before the last rotation also signs.
@@ -1033,8 +1034,8 @@ type NotificationDelivery struct {
 	// Status is pending, delivered or failed.
 	Status       string `json:"status"`
 	AttemptCount int    `json:"attempt_count"`
-	// Of a pending one: when it is tried next. While an attempt is being made, when another one
-	// may be.
+	// For a pending delivery: when it is tried next. During an attempt: when another one may be
+	// made.
 	NextAttemptAt *time.Time `json:"next_attempt_at,omitempty"`
 	// Absent when there was no answer.
 	LastStatusCode int        `json:"last_status_code,omitempty"`
@@ -1056,14 +1057,14 @@ type NotificationDeliveryPage struct {
 // NotificationRequest asks for an endpoint; only the URL is needed.
 type NotificationRequest struct {
 	// Where callbacks are sent: https and a public address, unless the server runs with
-	// --callback-allow-private. Who may not manage factories sees its host alone.
+	// --callback-allow-private. Callers who may not manage factories see only its host.
 	URL string `json:"url"`
 	// The host of the URL when absent.
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
-	// Changes to these states; absent is every state.
+	// Changes to these states; if absent, every state.
 	States []RunState `json:"states,omitempty"`
-	// Runs of these factories; absent is all runs. A key that is limited to factories must name
+	// Runs of these factories; if absent, all runs. A key that is limited to factories must name
 	// some of them.
 	FactoryUIDs []string `json:"factory_uids,omitempty"`
 	// True in place of factory_uids: all runs, as when both are absent.
@@ -1080,29 +1081,30 @@ type NotificationRequest struct {
 type NotificationRotation struct {
 	// The new secret: whsec_ and base64. Generated when absent.
 	Secret string `json:"secret,omitempty"`
-	// How long callbacks are signed with the old secret, too; absent, it ends at once.
+	// How long callbacks are also signed with the old secret; if absent, it ends at once.
 	OverlapSeconds int `json:"overlap_seconds,omitempty"`
 }
 
 // NotificationUpdate changes an endpoint: nil keeps, an empty list selects all.
 type NotificationUpdate struct {
-	// What waits goes there, too.
+	// Pending deliveries also go there.
 	URL         *string `json:"url,omitempty"`
 	Name        *string `json:"name,omitempty"`
 	Description *string `json:"description,omitempty"`
-	// Replaced as a whole; empty is every state.
+	// Replaced as a whole; empty means every state.
 	States *[]RunState `json:"states,omitempty"`
 	// Replaced as a whole.
 	FactoryUIDs *[]string `json:"factory_uids,omitempty"`
 	// True in place of factory_uids: all runs from now on.
 	AllFactories bool `json:"all_factories,omitempty"`
-	// Empty is any.
+	// Empty means any.
 	RunName *string `json:"run_name,omitempty"`
-	// Enabled again, it gets at once what waits for it and is younger than 72 hours.
+	// When it is enabled again, it gets at once the pending deliveries that are younger than 72
+	// hours.
 	Enabled *bool `json:"enabled,omitempty"`
 }
 
-// PageInfo tells whether a list goes on.
+// PageInfo says whether a list continues.
 type PageInfo struct {
 	HasNextPage bool `json:"has_next_page"`
 	// Opaque; give it as cursor with the same filters and order.
@@ -1127,11 +1129,11 @@ type Principal struct {
 	Email       string `json:"email,omitempty"`
 }
 
-// Redelivered is what came of a redelivery, or would come of it.
+// Redelivered is the result of a redelivery, or what it would be.
 type Redelivered struct {
 	// The new delivery; in a dry run the old one.
 	DeliveryID string `json:"delivery_id"`
-	// In a dry run also of automations that do not match.
+	// In a dry run, including automations that do not match.
 	Outcomes []DeliveryOutcome `json:"outcomes"`
 }
 
@@ -1169,8 +1171,8 @@ type Run struct {
 	Title string `json:"title"`
 	// The agent's task.
 	Prompt string `json:"prompt"`
-	// In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
-	// configuration is too long to be shown whole. Read the run itself for all of it.
+	// In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is
+	// too long to be shown in full. Get the run to read all of it.
 	PromptTruncated bool `json:"prompt_truncated,omitempty"`
 	// The prompt as sent, with the follow-ups that came before the start.
 	SubmittedPrompt string    `json:"submitted_prompt,omitempty"`
@@ -1207,11 +1209,11 @@ type Run struct {
 	ConversationID string `json:"conversation_id,omitempty"`
 	// The run whose workspace and messages this one continues.
 	ContinuesRunID string `json:"continues_run_id,omitempty"`
-	// The first run with the same request, when this one was run again.
+	// The first run with the same request, if this is a rerun.
 	RerunOf string `json:"rerun_of,omitempty"`
 	// Which of the runs with the same request this is, from 1.
 	Attempt int `json:"attempt,omitempty"`
-	// When a single run is read: the later runs with its request, at most the first 100.
+	// Only when you get a single run: the later runs with its request, at most the first 100.
 	Reruns     []RunRerun `json:"reruns,omitempty"`
 	FactoryUID string     `json:"factory_uid,omitempty"`
 	// The schedule that started the run.
@@ -1225,14 +1227,14 @@ type Run struct {
 	ExecutionLocation string `json:"execution_location,omitempty"`
 	// Whether a worker still holds a live agent process.
 	IsSandboxRunning bool `json:"is_sandbox_running"`
-	// Whether runs of this kind can be cancelled at all; says nothing about the state.
+	// Whether runs of this kind can be cancelled at all, whatever their state.
 	IsRunTypeCancellable bool   `json:"is_run_type_cancellable"`
 	Scope                *Scope `json:"scope,omitempty"`
 
 	raw json.RawMessage
 }
 
-// RunAttachment is a file that went with a run's messages.
+// RunAttachment is a file that was attached to a run's messages.
 type RunAttachment struct {
 	AttachmentID string `json:"attachment_id"`
 	// Needs no key; works for a quarter of an hour.
@@ -1252,8 +1254,8 @@ type RunReference struct {
 	RunID string `json:"run_id"`
 }
 
-// RunReport is what an agent tells about its own run. Only a run token may report, and only
-// on its own run.
+// RunReport is what an agent reports about its own run. Only a run token may report, and
+// only on its own run.
 type RunReport struct {
 	// Type is message, notice, plan, pull_request or reference.
 	Type string `json:"type"`
@@ -1261,16 +1263,16 @@ type RunReport struct {
 	Text string `json:"text,omitempty"`
 	// Of notice; info by default.
 	Level string `json:"level,omitempty"`
-	// Of plan: all of them, each time.
+	// Of a plan: all of them, each time.
 	Steps []PlanStep `json:"steps,omitempty"`
 	// Of pull_request and reference.
 	URL string `json:"url,omitempty"`
 }
 
-// RunReported says what became of a report.
+// RunReported is the result of a report.
 type RunReported struct {
 	RunID string `json:"run_id"`
-	// The artifact that the report made.
+	// The artifact that the report created.
 	ArtifactUID string `json:"artifact_uid,omitempty"`
 }
 
@@ -1281,8 +1283,8 @@ type RunRequest struct {
 	Prompt string `json:"prompt,omitempty"`
 	// Made from the prompt when absent.
 	Title string `json:"title,omitempty"`
-	// A skill, owner/repo:name or owner/repo:path; wins over those of config. The owner may be
-	// left out of a repository of the run's environment or factory.
+	// A skill, owner/repo:name or owner/repo:path; takes precedence over those in config. You
+	// may leave out the owner of a repository in the run's environment or factory.
 	Skill  string       `json:"skill,omitempty"`
 	Config *AgentConfig `json:"config,omitempty"`
 	// An agent: the run takes its configuration and belongs to its factory.
@@ -1293,9 +1295,9 @@ type RunRequest struct {
 	// Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values of at most
 	// 256 bytes.
 	Metadata map[string]string `json:"metadata,omitempty"`
-	// Files for the workspace, at most 10 MB together.
+	// Files for the workspace, at most 10 MB in total.
 	Attachments []Attachment `json:"attachments,omitempty"`
-	// Accepted; it changes nothing: any run takes follow-ups while it works.
+	// Accepted; it changes nothing: every run takes follow-ups while it works.
 	Interactive bool `json:"interactive,omitempty"`
 }
 
@@ -1323,7 +1325,7 @@ type RunStarted struct {
 	AtCapacity bool `json:"at_capacity"`
 }
 
-// Schedule starts a run at given times.
+// Schedule starts a run at set times.
 type Schedule struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
@@ -1331,12 +1333,12 @@ type Schedule struct {
 	CronSchedule string `json:"cron_schedule"`
 	// An IANA name; absent is UTC.
 	Timezone string `json:"timezone,omitempty"`
-	// What happens while the last run is live; absent starts the next beside it.
+	// What happens while the last run is live; if absent, the next one starts anyway.
 	Overlap string `json:"overlap,omitempty"`
 	Enabled bool   `json:"enabled"`
 	Prompt  string `json:"prompt"`
-	// In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
-	// configuration is too long to be shown whole. Read the schedule itself for all of it.
+	// In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is
+	// too long to be shown in full. Get the schedule to read all of it.
 	PromptTruncated bool         `json:"prompt_truncated,omitempty"`
 	AgentConfig     *AgentConfig `json:"agent_config,omitempty"`
 	AgentUID        string       `json:"agent_uid,omitempty"`
@@ -1347,7 +1349,7 @@ type Schedule struct {
 	Environment *EnvironmentConfig `json:"environment,omitempty"`
 	Scope       *Scope             `json:"scope,omitempty"`
 	History     ScheduleHistory    `json:"history"`
-	// Why the last fire started no run; null when it did.
+	// Why it started no run at its last time; null if it did.
 	LastSpawnError *string    `json:"last_spawn_error"`
 	CreatedBy      *Principal `json:"created_by,omitempty"`
 	UpdatedBy      *Principal `json:"updated_by,omitempty"`
@@ -1355,8 +1357,8 @@ type Schedule struct {
 	UpdatedAt      time.Time  `json:"updated_at"`
 }
 
-// ScheduleHistory tells when a schedule started a run and when it will; nil is never, and
-// not while it is paused.
+// ScheduleHistory says when a schedule last started a run and when it will next; nil means
+// never, or not while it is paused.
 type ScheduleHistory struct {
 	// When it last started a run; null if it never did.
 	LastRan *time.Time `json:"last_ran"`
@@ -1371,17 +1373,17 @@ type ScheduleRequest struct {
 	CronSchedule string `json:"cron_schedule"`
 	// An IANA name such as Europe/Berlin; UTC when absent.
 	Timezone string `json:"timezone,omitempty"`
-	// skip or queue: what happens while the last run is live. Absent starts the next beside it.
-	// Not together with agent_config.concurrency.
+	// skip or queue: what happens while the last run is live. If absent, the next one starts
+	// anyway. Not together with agent_config.concurrency.
 	Overlap string `json:"overlap,omitempty"`
 	// Required unless agent_config names a skill.
 	Prompt string `json:"prompt,omitempty"`
 	// True when absent.
 	Enabled *bool `json:"enabled,omitempty"`
-	// The agent that its runs go to.
+	// The agent for its runs.
 	AgentUID    string       `json:"agent_uid,omitempty"`
 	AgentConfig *AgentConfig `json:"agent_config,omitempty"`
-	// Goes to its runs.
+	// Given to its runs.
 	Metadata map[string]string `json:"metadata,omitempty"`
 }
 
@@ -1404,7 +1406,7 @@ type ScheduleUpdate struct {
 // Schemas are the JSON Schemas of the files of a definition.
 type Schemas struct {
 	Version string `json:"version"`
-	// What the schemas are called in addresses.
+	// The names of the schemas in URLs.
 	Documents []string                   `json:"documents"`
 	Schemas   map[string]json.RawMessage `json:"schemas"`
 }
@@ -1464,9 +1466,9 @@ type Skill struct {
 	// The text of the skill.
 	BasePrompt string      `json:"base_prompt"`
 	Source     SkillSource `json:"source"`
-	// Those that have the repository.
+	// The environments that have the repository.
 	Environments []SkillEnvironment `json:"environments"`
-	// When the newest run with it was made that you may see; null when there is none.
+	// When the newest run with it that you may see was created; null if there is none.
 	LastRunAt *time.Time `json:"last_run_timestamp"`
 	// With include_malformed_skills: why it cannot be used.
 	Error string `json:"error,omitempty"`
@@ -1487,7 +1489,7 @@ type SkillSource struct {
 	Commit string `json:"commit,omitempty"`
 }
 
-// Spending is what was consumed in a stretch of time.
+// Spending is what was used in a period.
 type Spending struct {
 	// Tokens both ways.
 	Tokens int64 `json:"tokens"`
@@ -1495,7 +1497,7 @@ type Spending struct {
 	CostUSD float64 `json:"cost_usd"`
 }
 
-// StatusMessage tells a person how a run stands.
+// StatusMessage describes the state of a run to people.
 type StatusMessage struct {
 	Message string `json:"message"`
 	// ErrorCode is invalid_request, authentication_required, not_authorized,
@@ -1508,12 +1510,12 @@ type StatusMessage struct {
 	Retryable *bool `json:"retryable,omitempty"`
 }
 
-// Timeline tells the stations of a run with their times.
+// Timeline lists the state changes of a run with their times.
 type Timeline struct {
 	Events []TimelineEvent `json:"events"`
 }
 
-// TimelineEvent is one station of a run.
+// TimelineEvent is one state change of a run.
 type TimelineEvent struct {
 	EventUUID string `json:"event_uuid"`
 	RunID     string `json:"run_id"`
@@ -1531,7 +1533,7 @@ type Trigger struct {
 	// webhook, schedule, run, github, gitlab, linear, slack or jira. teams, azure_devops and
 	// factory are kept and never fire.
 	Provider string `json:"provider"`
-	// received of webhook, cron_fired of schedule, finished of run; of others such as
+	// received for webhook, cron_fired for schedule, finished for run; for others, for example,
 	// issue_opened, pull_request_*, push, app_mention. GET
 	// /factory/automations/events/{provider} lists them.
 	Event  string        `json:"event"`
@@ -1544,7 +1546,7 @@ type Trigger struct {
 
 // TriggerEvent is an event that automations can be triggered by.
 type TriggerEvent struct {
-	// Its name; * stands for any, of a provider whose events are not established.
+	// Its name; * stands for any event of a provider whose events are not known.
 	Event string `json:"event"`
 	// The keys that its filters may have.
 	FilterFields []string `json:"filter_fields"`
@@ -1559,7 +1561,7 @@ type Usage struct {
 	TotalTokens int64 `json:"total_tokens,omitempty"`
 	// At the prices that the operator has set; models without a price are left out.
 	InferenceCostUSD float64 `json:"inference_cost_usd,omitempty"`
-	// Model by model, when a single run is read.
+	// For each model; only when you get a single run.
 	ModelTokenUsage []ModelUsage `json:"model_token_usage,omitempty"`
 }
 
@@ -1579,16 +1581,16 @@ type Webhook struct {
 	DeliveryIDHeader string `json:"delivery_id_header,omitempty"`
 	// A disabled webhook answers 404.
 	Enabled bool `json:"enabled"`
-	// The provider's secret is still to come: give it to rotateWebhook.
+	// The provider's secret is still missing: give it to rotateWebhook.
 	NeedsSecret bool `json:"needs_secret"`
-	// Deliveries in any minute; 0 means no limit.
+	// Deliveries per minute; 0 means no limit.
 	RateLimit    int          `json:"rate_limit"`
 	MaxBodyBytes int          `json:"max_body_bytes"`
 	ReplayGuard  bool         `json:"replay_guard"`
 	HMAC         *WebhookHMAC `json:"hmac,omitempty"`
 	// When the secret before the last rotation ends; absent when only the newest counts.
 	OldSecretUntil *time.Time `json:"old_secret_until,omitempty"`
-	// Where deliveries are sent. Of a url_token webhook it ends in the placeholder {token},
+	// Where deliveries are sent. For a url_token webhook it ends in the placeholder {token},
 	// except in the answer that shows the secret.
 	IngressURL string    `json:"ingress_url"`
 	CreatedAt  time.Time `json:"created_at"`
@@ -1623,22 +1625,22 @@ type WebhookRequest struct {
 	AuthMode string `json:"auth_mode,omitempty"`
 	// Required with auth_mode signature, refused otherwise.
 	SignatureScheme string `json:"signature_scheme,omitempty"`
-	// The secret to use. Absent: a new one is generated, that of secret_name is used, or the
+	// The secret to use. If absent, a new one is generated, that of secret_name is used, or the
 	// provider's comes later with rotateWebhook.
 	Secret string `json:"secret,omitempty"`
-	// The managed secret to use if it exists, or to make. Absent: NAME_WEBHOOK_SECRET.
+	// The managed secret to use or create. If absent, NAME_WEBHOOK_SECRET.
 	SecretName string `json:"secret_name,omitempty"`
-	// The header that tells deliveries apart.
+	// The header that identifies a delivery.
 	DeliveryIDHeader string `json:"delivery_id_header,omitempty"`
 	// True when absent.
 	Enabled *bool `json:"enabled,omitempty"`
-	// Deliveries in any minute; 0 means no limit. 60 when absent.
+	// Deliveries per minute; 0 means no limit. 60 if absent.
 	RateLimit *int `json:"rate_limit,omitempty"`
 	// 262144 when absent.
 	MaxBodyBytes *int `json:"max_body_bytes,omitempty"`
 	// A body that was accepted before is a duplicate under any delivery id.
 	ReplayGuard bool `json:"replay_guard,omitempty"`
-	// For signature_scheme hmac alone, and required there.
+	// Only for signature_scheme hmac, which requires it.
 	HMAC *WebhookHMAC `json:"hmac,omitempty"`
 }
 
@@ -1646,15 +1648,15 @@ type WebhookRequest struct {
 type WebhookRotation struct {
 	// The new secret; generated when absent. Required for schemes whose provider makes it.
 	Secret string `json:"secret,omitempty"`
-	// How long the old secret stays valid; absent, it ends at once.
+	// How long the old secret stays valid; if absent, it ends at once.
 	OverlapSeconds int `json:"overlap_seconds,omitempty"`
 }
 
-// WebhookTest is an event that the server is to send.
+// WebhookTest is an event for the server to send.
 type WebhookTest struct {
 	// The text to send as the body. Absent: an example of what the provider sends.
 	Body string `json:"body,omitempty"`
-	// What the provider's header names, such as issues.
+	// The event in the provider's header, such as issues.
 	Event string `json:"event,omitempty"`
 }
 
@@ -1662,20 +1664,20 @@ type WebhookTest struct {
 type WebhookTestResult struct {
 	// The HTTP status of the answer.
 	Status int `json:"status"`
-	// The delivery that came of it.
+	// The resulting delivery.
 	DeliveryID string `json:"delivery_id,omitempty"`
 	// Why the webhook refused it.
 	Detail string `json:"detail,omitempty"`
 }
 
 // WebhookUpdate changes a webhook: nil keeps, an empty header clears. Name, mode and scheme
-// stay for its life.
+// cannot change.
 type WebhookUpdate struct {
 	// Another managed secret, which must exist; its value counts from now on.
 	SecretName *string `json:"secret_name,omitempty"`
-	// Empty takes it away.
+	// Empty removes it.
 	DeliveryIDHeader *string `json:"delivery_id_header,omitempty"`
-	// Switching it on takes the value that the managed secret has now.
+	// Enabling it uses the current value of the managed secret.
 	Enabled      *bool `json:"enabled,omitempty"`
 	RateLimit    *int  `json:"rate_limit,omitempty"`
 	MaxBodyBytes *int  `json:"max_body_bytes,omitempty"`
@@ -1702,7 +1704,7 @@ type Worker struct {
 	ConnectionCount int       `json:"connection_count"`
 	ConnectedAt     time.Time `json:"connected_at"`
 	LastSeenAt      time.Time `json:"last_seen_at"`
-	// How many runs its connections take at once.
+	// How many runs its connections can take at once.
 	Capacity int `json:"capacity"`
 	// How many they hold now.
 	Load int `json:"load"`

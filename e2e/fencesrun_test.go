@@ -49,7 +49,7 @@ const (
 	sendIssue = "lineshaft webhook send issues --factory shop --secret-file key.txt --data @issue.json --header 'X-GitHub-Event: issues'\n"
 )
 
-// linesLeftOut are lines that cannot run, beside others that can.
+// linesLeftOut are lines that cannot run, next to others that can.
 var linesLeftOut = []struct{ part, reason string }{
 	{"--harness claude", "it needs Claude Code and the key of its model"},
 	{"--environment shop --follow", "it clones a repository of yours"},

@@ -205,7 +205,7 @@ func TestX15RecipeDescendantsWithoutEnd(t *testing.T) {
 			switch {
 			case status == http.StatusOK:
 				started++
-			case strings.Contains(text, "which are all that one root may have"):
+			case strings.Contains(text, "which is the limit for one root"):
 				return true
 			case strings.Contains(text, "live"): // too many at once: one of them ends soon
 				return false

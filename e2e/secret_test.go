@@ -113,7 +113,7 @@ func TestS1RotationOfTheMasterKey(t *testing.T) {
 	n.extraEnv = []string{"LINESHAFT_MASTER_KEY=", "LINESHAFT_MASTER_KEY_OLD=" + strings.TrimSpace(string(old))}
 	n.start(t.Context())
 	eventually(t, "the secrets are under the new key", func() bool {
-		return strings.Contains(n.log.tail(1<<20), "secrets are under the new master key")
+		return strings.Contains(n.log.tail(1<<20), "secrets are encrypted with the new master key")
 	})
 	n.stop()
 	n.extraEnv = []string{"LINESHAFT_MASTER_KEY="}

@@ -112,7 +112,7 @@ func (s *tracedSite) deliver(id, traceparent string) string {
 	return res.Header.Get("Traceparent")
 }
 
-// runs waits until so many runs have ended, and gives them.
+// runs waits until that many runs have ended, and returns them.
 func (s *tracedSite) runs(n int) []client.Run {
 	s.t.Helper()
 	var ended []client.Run

@@ -146,7 +146,7 @@ func (v *Verifier) Verify(header http.Header, body []byte) (*Event, error) {
 		return nil, err
 	}
 	if !v.signed(id+"."+stamp+".", body, signatures) {
-		return nil, fmt.Errorf("%w: no signature is right: check that the secret is that of this endpoint", ErrNotAuthentic)
+		return nil, fmt.Errorf("%w: no signature matches: check that the secret belongs to this endpoint", ErrNotAuthentic)
 	}
 	event := Event{ID: id}
 	if err := json.Unmarshal(body, &event); err != nil {

@@ -146,7 +146,7 @@ check() {
 	case $status in
 	2??) return 0 ;;
 	000) fail 1 "no answer from $LINESHAFT_URL: $(tr '\n' ' ' <"$work/trouble")" "Check LINESHAFT_URL, and that this machine reaches it." ;;
-	401) fail 4 "the server does not accept this API key" "Check LINESHAFT_API_KEY; an admin makes a key with: lineshaft apikey create NAME --role member" ;;
+	401) fail 4 "the server does not accept this API key" "Check LINESHAFT_API_KEY; an admin can create a key with: lineshaft apikey create NAME --role member" ;;
 	403) fail 4 "not allowed: $(json_field detail "$work/answer")" "Take a key of a role that may do it: lineshaft apikey create NAME --role member" ;;
 	404) fail 3 "not found: $(json_field detail "$work/answer")" "Check LINESHAFT_URL and the uids." ;;
 	esac
@@ -212,7 +212,7 @@ http://?* | https://?*) ;;
 *) fail 2 "LINESHAFT_URL is not the address of a server" "Set it, such as to https://lineshaft.example.com" ;;
 esac
 case ${LINESHAFT_API_KEY-} in
-'') fail 4 "LINESHAFT_API_KEY is not set" "An admin makes a key with: lineshaft apikey create NAME --role member" ;;
+'') fail 4 "LINESHAFT_API_KEY is not set" "An admin can create a key with: lineshaft apikey create NAME --role member" ;;
 *[!A-Za-z0-9._~-]*) fail 2 "LINESHAFT_API_KEY has a character that no key has" "Copy it again, without spaces and line breaks." ;;
 esac
 case $factory$agent$environment in *[!A-Za-z0-9_-]*) fail 2 "--factory, --agent and --environment are uids" "lineshaft factory list, agent list and environment list show them." ;; esac

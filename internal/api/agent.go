@@ -15,7 +15,7 @@ type AgentType string
 
 // Schema implements huma.SchemaProvider.
 func (AgentType) Schema(r huma.Registry) *huma.Schema {
-	return enum(r, "AgentType", lineshaft.AgentTypes(), "The part an agent plays in its factory, which has exactly one FOREMAN.")
+	return enum(r, "AgentType", lineshaft.AgentTypes(), "The type of an agent. A factory has exactly one FOREMAN.")
 }
 
 // AgentSettings are what an agent says about its runs, in requests.
@@ -26,11 +26,11 @@ type AgentSettings struct {
 	DefaultRunnerUID   *string             `json:"default_runner_uid,omitempty" doc:"A runner of its factory."`
 	Secrets            []SecretRef         `json:"secrets,omitempty" maxItems:"20" doc:"Managed secrets that its runs get as variables."`
 	Skills             []string            `json:"skills,omitempty" maxItems:"20" doc:"Skills of its runs in order: owner/repo:name, owner/repo:path, or the name of one of its factory's."`
-	BaseModel          *string             `json:"base_model,omitempty" doc:"The language model, for the built-in agent; excludes another harness."`
+	BaseModel          *string             `json:"base_model,omitempty" doc:"The language model for the built-in agent; not together with another harness."`
 	MCPServers         *MCPServers         `json:"mcp_servers,omitempty"`
 	BaseHarness        *string             `json:"base_harness,omitempty" deprecated:"true" doc:"The type of harness; use harness."`
 	Harness            *Harness            `json:"harness,omitempty"`
-	WorkerHost         *string             `json:"worker_host,omitempty" doc:"Where its runs work."`
+	WorkerHost         *string             `json:"worker_host,omitempty" doc:"The worker for its runs."`
 	Memory             *AgentMemoryRequest `json:"memory,omitempty"`
 	CredentialStrategy *CredentialStrategy `json:"credential_strategy,omitempty" nullable:"true"`
 	InferenceProviders Unsupported         `json:"inference_providers,omitzero"`
@@ -52,17 +52,17 @@ type AutoMemoryRequest struct {
 
 // CreateAgentRequest asks for an agent.
 type CreateAgentRequest struct {
-	Name       string    `json:"name" minLength:"1" maxLength:"200" doc:"Unique in the factory, or among the agents of none."`
+	Name       string    `json:"name" minLength:"1" maxLength:"200" doc:"Unique in the factory, or among the agents that belong to no factory."`
 	AgentType  AgentType `json:"agent_type,omitempty"`
-	FactoryUID string    `json:"factory_uid,omitempty" doc:"The factory it belongs to; without one it is the whole team's."`
+	FactoryUID string    `json:"factory_uid,omitempty" doc:"The factory it belongs to; without one it belongs to the whole team."`
 	AgentSettings
 }
 
 // UpdateAgentRequest changes an agent: what is absent or null stays, an empty value
 // removes the setting.
 type UpdateAgentRequest struct {
-	Name      *string    `json:"name,omitempty" minLength:"1" maxLength:"200" doc:"What goes by the old name in the factory follows."`
-	AgentType *AgentType `json:"agent_type,omitempty" doc:"FOREMAN takes that part from the agent that has it."`
+	Name      *string    `json:"name,omitempty" minLength:"1" maxLength:"200" doc:"References to the old name in the factory follow."`
+	AgentType *AgentType `json:"agent_type,omitempty" doc:"FOREMAN replaces the current foreman."`
 	AgentSettings
 }
 
@@ -75,13 +75,13 @@ type AgentResponse struct {
 	FactoryUID       string      `json:"factory_uid,omitempty" doc:"Absent for agents of the whole team."`
 	Description      string      `json:"description,omitempty"`
 	Prompt           string      `json:"prompt,omitempty"`
-	PromptTruncated  bool        `json:"prompt_truncated,omitempty" doc:"In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the agent itself for all of it."`
+	PromptTruncated  bool        `json:"prompt_truncated,omitempty" doc:"In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is too long to be shown in full. Get the agent to read all of it."`
 	EnvironmentID    string      `json:"environment_id,omitempty"`
 	BaseModel        string      `json:"base_model,omitempty"`
 	Harness          *Harness    `json:"harness,omitempty"`
 	MCPServers       *MCPServers `json:"mcp_servers,omitempty"`
 	WorkerHost       string      `json:"worker_host,omitempty"`
-	DefaultRunnerUID string      `json:"default_runner_uid" doc:"Empty when there is none."`
+	DefaultRunnerUID string      `json:"default_runner_uid" doc:"Empty if there is none."`
 	Secrets          []SecretRef `json:"secrets"`
 	Skills           []string    `json:"skills"`
 	Memory           AgentMemory `json:"memory"`
@@ -103,7 +103,7 @@ type AutoMemory struct {
 // ListAgentIdentitiesResponse has the agents that the key reaches, by factory and name.
 type ListAgentIdentitiesResponse struct {
 	Agents   []AgentResponse `json:"agents"`
-	PageInfo *PageInfo       `json:"page_info,omitempty" doc:"Absent when the list is whole."`
+	PageInfo *PageInfo       `json:"page_info,omitempty" doc:"Absent if the list is complete."`
 }
 
 // AgentPath is the part of a path that names an agent.

@@ -21,7 +21,7 @@ type AmbientAgentConfig struct {
 	BasePrompt          string              `json:"base_prompt,omitempty" maxLength:"1048576" doc:"Text put before the prompt."`
 	EnvironmentID       string              `json:"environment_id,omitempty" doc:"The environment to work in."`
 	WorkerHost          string              `json:"worker_host,omitempty" doc:"The id of a self-hosted worker; hosted, warp or nothing mean the server's own workers."`
-	SkillSpec           string              `json:"skill_spec,omitempty" doc:"A skill, owner/repo:name or owner/repo:path. In answers the first of skills."`
+	SkillSpec           string              `json:"skill_spec,omitempty" doc:"A skill, owner/repo:name or owner/repo:path. In answers, the first of skills."`
 	Skills              []string            `json:"skills,omitempty" maxItems:"20" doc:"Skills in order; with skill_spec it comes first."`
 	MCPServers          *MCPServers         `json:"mcp_servers,omitempty"`
 	Harness             *Harness            `json:"harness,omitempty"`
@@ -83,15 +83,15 @@ type Harness struct {
 	ModelID        string       `json:"model_id,omitempty" doc:"The model, for agents other than the built-in one."`
 	ReasoningLevel string       `json:"reasoning_level,omitempty"`
 	Command        []string     `json:"command,omitempty" doc:"The program of the command and acp harnesses, with its arguments."`
-	Mode           string       `json:"mode,omitempty" enum:"acp,command" doc:"How claude, codex, gemini and opencode are talked to; without it over the Agent Client Protocol where its program is installed, else with the agent's own command."`
-	Permissions    string       `json:"permissions,omitempty" enum:"allow,deny,ask" doc:"Who decides when the agent asks whether it may do something: ask makes the run BLOCKED until a follow-up answers. The server's permission-policy by default."`
+	Mode           string       `json:"mode,omitempty" enum:"acp,command" doc:"How to talk to claude, codex, gemini and opencode. By default, over the Agent Client Protocol if its program is installed, else with the agent's own command."`
+	Permissions    string       `json:"permissions,omitempty" enum:"allow,deny,ask" doc:"The answer when the agent asks for permission: ask makes the run BLOCKED until a follow-up answers. The server's permission-policy by default."`
 	AuthSecretName Unsupported  `json:"auth_secret_name,omitzero"`
 	Auth           *HarnessAuth `json:"auth,omitempty"`
 }
 
 // HarnessAuth says whose key the model of an agent is called with.
 type HarnessAuth struct {
-	Source     string `json:"source,omitempty" enum:"managedSecret,workerEnvironment" doc:"managedSecret takes the key from a managed secret, workerEnvironment from the environment of a self-hosted worker. Without it, the key is the worker's, whatever wider layers say."`
+	Source     string `json:"source,omitempty" enum:"managedSecret,workerEnvironment" doc:"managedSecret takes the key from a managed secret, workerEnvironment from the environment of a self-hosted worker. Without it, the worker's key is used, whatever the wider layers say."`
 	SecretName string `json:"secret_name,omitempty" maxLength:"128" doc:"The managed secret; with managedSecret."`
 }
 
@@ -117,9 +117,9 @@ type MCPServerConfig struct {
 	Name    string            `json:"name,omitempty" doc:"Only in the list form, where it is required."`
 	Command string            `json:"command,omitempty"`
 	Args    []string          `json:"args,omitempty" doc:"With command."`
-	Env     map[string]string `json:"env,omitempty" doc:"With command. Values may hold {{SECRET_NAME}}; literal ones are answered as ***."`
+	Env     map[string]string `json:"env,omitempty" doc:"With command. Values may contain {{SECRET_NAME}}; literal values are shown as ***."`
 	URL     string            `json:"url,omitempty"`
-	Headers map[string]string `json:"headers,omitempty" doc:"With url. Values may hold {{SECRET_NAME}}; literal ones are answered as ***."`
+	Headers map[string]string `json:"headers,omitempty" doc:"With url. Values may contain {{SECRET_NAME}}; literal values are shown as ***."`
 	WarpID  string            `json:"warp_id,omitempty" doc:"The id of a managed server."`
 }
 
@@ -186,7 +186,7 @@ func (m *MCPServers) decode(field string) (map[string]lineshaft.MCPServer, error
 			return nil, err
 		}
 		if _, twice := servers[name]; name == "" || twice {
-			return nil, lineshaft.Invalid(path+".name", "each server of a list needs a name of its own")
+			return nil, lineshaft.Invalid(path+".name", "each server in a list needs its own name")
 		}
 		servers[name] = server
 	}

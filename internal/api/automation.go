@@ -17,15 +17,15 @@ type Automation struct {
 	FactoryUID      string              `json:"factory_uid"`
 	Name            string              `json:"name"`
 	Prompt          string              `json:"prompt"`
-	PromptTruncated bool                `json:"prompt_truncated,omitempty" doc:"In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the automation itself for all of it."`
+	PromptTruncated bool                `json:"prompt_truncated,omitempty" doc:"In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is too long to be shown in full. Get the automation to read all of it."`
 	Enabled         bool                `json:"enabled"`
 	Agent           string              `json:"agent" doc:"The name of an agent of the factory; empty means the foreman."`
 	Triggers        []Trigger           `json:"triggers"`
 	Config          *AmbientAgentConfig `json:"config,omitempty" doc:"What the automation says about the configuration of its runs."`
 	Concurrency     *Concurrency        `json:"concurrency,omitempty"`
-	Title           string              `json:"title,omitempty" doc:"What its runs are called; absent takes the words of the provider that sends, or the name."`
+	Title           string              `json:"title,omitempty" doc:"The title of its runs; if absent, it comes from the sending provider, or is the name."`
 	MaxRunsPerHour  int                 `json:"max_runs_per_hour" doc:"0 means no limit."`
-	Notices         []string            `json:"notices,omitempty" doc:"What of it has no effect on this server, and why, such as triggers that never fire. Not in lists."`
+	Notices         []string            `json:"notices,omitempty" doc:"The parts that have no effect on this server, and why, such as triggers that never fire. Not in lists."`
 	CreatedAt       string              `json:"created_at" format:"date-time"`
 	UpdatedAt       string              `json:"updated_at" format:"date-time"`
 }
@@ -33,7 +33,7 @@ type Automation struct {
 // Trigger says what starts an automation.
 type Trigger struct {
 	Provider string           `json:"provider" minLength:"1" doc:"webhook, schedule, run, github, gitlab, linear, slack or jira. teams, azure_devops and factory are kept and never fire."`
-	Event    string           `json:"event" minLength:"1" doc:"received of webhook, cron_fired of schedule, finished of run; of others such as issue_opened, pull_request_*, push, app_mention. GET /factory/automations/events/{provider} lists them."`
+	Event    string           `json:"event" minLength:"1" doc:"received for webhook, cron_fired for schedule, finished for run; for others, for example, issue_opened, pull_request_*, push, app_mention. GET /factory/automations/events/{provider} lists them."`
 	Filter   TriggerFilter    `json:"filter,omitzero"`
 	Schedule *TriggerSchedule `json:"schedule,omitempty"`
 }
@@ -58,10 +58,10 @@ type CreateAutomationRequest struct {
 	Enabled        *bool               `json:"enabled,omitempty" doc:"True when absent."`
 	Agent          string              `json:"agent,omitempty" doc:"The name of an agent of the factory; the foreman when absent."`
 	Triggers       []Trigger           `json:"triggers" minItems:"1" maxItems:"20"`
-	Config         *AmbientAgentConfig `json:"config,omitempty" doc:"Wins over what the agent and the factory say."`
-	Concurrency    *Concurrency        `json:"concurrency,omitempty" doc:"Its key may hold {{payload.path}}, filled in from each delivery."`
-	Title          string              `json:"title,omitempty" maxLength:"200" doc:"What its runs are called; may hold {{payload.path}}. When absent, the words of the provider that sends, or the name."`
-	MaxRunsPerHour int                 `json:"max_runs_per_hour,omitempty" minimum:"0" maximum:"100000" doc:"A brake; 0 is none."`
+	Config         *AmbientAgentConfig `json:"config,omitempty" doc:"Takes precedence over the agent and the factory."`
+	Concurrency    *Concurrency        `json:"concurrency,omitempty" doc:"Its key may contain {{payload.path}}, filled in from each delivery."`
+	Title          string              `json:"title,omitempty" maxLength:"200" doc:"The title of its runs; may contain {{payload.path}}. If absent, it comes from the sending provider, or is the name."`
+	MaxRunsPerHour int                 `json:"max_runs_per_hour,omitempty" minimum:"0" maximum:"100000" doc:"0 means no limit."`
 }
 
 // UpdateAutomationRequest changes an automation; what is absent stays. Triggers and
@@ -70,17 +70,17 @@ type UpdateAutomationRequest struct {
 	Name           *string             `json:"name,omitempty" minLength:"1" maxLength:"100"`
 	Prompt         *string             `json:"prompt,omitempty" minLength:"1" maxLength:"1048576"`
 	Enabled        *bool               `json:"enabled,omitempty"`
-	Agent          *string             `json:"agent,omitempty" doc:"Empty is the foreman."`
+	Agent          *string             `json:"agent,omitempty" doc:"Empty means the foreman."`
 	Triggers       []Trigger           `json:"triggers,omitempty" minItems:"1" maxItems:"20"`
 	Config         *AmbientAgentConfig `json:"config,omitempty"`
 	Concurrency    *ConcurrencyUpdate  `json:"concurrency,omitempty"`
-	Title          *string             `json:"title,omitempty" maxLength:"200" doc:"Empty leaves it to the provider's words and the name."`
+	Title          *string             `json:"title,omitempty" maxLength:"200" doc:"If empty, it comes from the provider, or is the name."`
 	MaxRunsPerHour *int                `json:"max_runs_per_hour,omitempty" minimum:"0" maximum:"100000"`
 }
 
 // ConcurrencyUpdate replaces a concurrency rule.
 type ConcurrencyUpdate struct {
-	Key    string `json:"key" maxLength:"256" doc:"Empty takes the rule away."`
+	Key    string `json:"key" maxLength:"256" doc:"Empty removes the rule."`
 	Policy string `json:"policy,omitempty" enum:"queue,skip,cancel_previous,followup"`
 }
 
@@ -129,7 +129,7 @@ func (s *server) createAutomation(ctx context.Context, in *ofFactory[CreateAutom
 }
 
 func twoRules() error {
-	return lineshaft.Invalid("config.concurrency", "concurrency is given beside config already; give it once")
+	return lineshaft.Invalid("config.concurrency", "concurrency is given both here and next to config; give it once")
 }
 
 // automationConfig reads the configuration of an automation. A hidden value that
@@ -149,7 +149,7 @@ func noHiddenValues(field string, servers map[string]lineshaft.MCPServer) error 
 			for key, value := range values {
 				if value == lineshaft.HiddenValue {
 					return lineshaft.Invalid(fmt.Sprintf("%s.%s.%s.%s", field, name, part, key),
-						"%s only stands for a value that is not shown; write the value again, or {{SECRET_NAME}}", lineshaft.HiddenValue)
+						"%s stands for a value that is not shown; write the value again, or {{SECRET_NAME}}", lineshaft.HiddenValue)
 				}
 			}
 		}

@@ -116,7 +116,7 @@ func TestH3ComplaintsInTheCallersWords(t *testing.T) {
 		{name: "metadata", method: post, path: "/agent/runs", as: as, body: `{"prompt":"p","metadata":{"ok":"x","team":7}}`, status: 400, has: []string{"metadata.team: expected string, not number"}},
 		{name: "worker", method: post, path: "/agent/runs", as: as, body: `{"prompt":"p","config":{"worker_host":"a b"}}`, status: 400, has: []string{"config.worker_host: "}},
 		{name: "number", method: post, path: "/factory/f/webhooks", as: as, body: `{"name":"w","max_body_bytes":9999999}`, status: 400, has: []string{"= 1048576"}},
-		{name: "time", method: get, path: "/agent/runs?created_after=yesterday", as: as, status: 400, has: []string{"created_after: expected a time as RFC 3339 has it, such as 2026-05-01T12:00:00Z"}},
+		{name: "time", method: get, path: "/agent/runs?created_after=yesterday", as: as, status: 400, has: []string{"created_after: expected a time in RFC 3339 format, such as 2026-05-01T12:00:00Z"}},
 		{name: "date", method: get, path: "/agent/runs?created_after=2026-05-01", as: as, status: 200},
 		{name: "mode", method: post, path: "/agent/runs", as: as, body: `{"prompt":"p","mode":"plan"}`, status: 422, has: []string{"mode: "}},
 		{name: "no mode", method: post, path: "/agent/runs", as: as, body: `{"prompt":"p","mode":"fast"}`, status: 400, has: []string{"mode: "}},

@@ -13,7 +13,7 @@ import (
 type ConversationResponse struct {
 	ConversationID string             `json:"conversation_id"`
 	Steps          []ConversationStep `json:"steps"`
-	PageInfo       *PageInfo          `json:"page_info,omitempty" doc:"Of a conversation that is too long for one answer: it ends with an event block named truncated, and next_cursor leads on."`
+	PageInfo       *PageInfo          `json:"page_info,omitempty" doc:"For a conversation that is too long for one answer: it ends with an event block named truncated, and next_cursor continues it."`
 }
 
 // ConversationStep is one turn: what was asked, and all that followed from it.

@@ -97,7 +97,7 @@ func conversationPlace(cursor string) (runID string, after int64, err error) {
 	runID, number, _ := strings.Cut(cursor, ".")
 	after, err = strconv.ParseInt(number, 10, 64)
 	if err != nil || after < 0 || !id.Valid(runID) {
-		return "", 0, lineshaft.Invalid("cursor", "not a cursor of this list; take next_cursor of the answer before, or leave it out")
+		return "", 0, lineshaft.Invalid("cursor", "not a cursor of this list; use next_cursor from the previous answer, or leave it out")
 	}
 	return runID, after, nil
 }

@@ -29,7 +29,7 @@ type DefinitionRequest struct {
 type ApplyDefinitionRequest struct {
 	DefinitionRequest
 	Comment    string `json:"comment,omitempty" maxLength:"500" doc:"What the change is for; the list of revisions shows it."`
-	IfRevision int64  `json:"if_revision,omitempty" minimum:"0" doc:"Refuses with 409 if the definition is of another revision by now."`
+	IfRevision int64  `json:"if_revision,omitempty" minimum:"0" doc:"Answers 409 if the definition is no longer at this revision."`
 }
 
 // ValidateDefinitionResponse says what is wrong with a folder.
@@ -62,15 +62,15 @@ type DefinitionFieldChange struct {
 type DefinitionBacktest struct {
 	Automation string `json:"automation"`
 	Action     string `json:"action" enum:"add,change,remove"`
-	Deliveries int    `json:"deliveries" doc:"How many stored deliveries were looked at."`
+	Deliveries int    `json:"deliveries" doc:"How many stored deliveries were checked."`
 	Starts     int    `json:"starts" doc:"How many of them start no run now and would start one."`
 	Stops      int    `json:"stops" doc:"How many of them start a run now and would not."`
-	Truncated  bool   `json:"truncated" doc:"There are more deliveries; the newest were looked at."`
+	Truncated  bool   `json:"truncated" doc:"There are more deliveries; only the newest were checked."`
 }
 
 // PlanDefinitionResponse says what an apply would do.
 type PlanDefinitionResponse struct {
-	Revision  int64                   `json:"revision" doc:"Of the definition in force; give it to apply as if_revision. 0 for a factory that is not there yet."`
+	Revision  int64                   `json:"revision" doc:"The revision in force; give it to apply as if_revision. 0 for a factory that does not exist yet."`
 	Changes   []DefinitionChange      `json:"changes"`
 	Backtests []DefinitionBacktest    `json:"backtests"`
 	Problems  []lineshaft.FileProblem `json:"problems" doc:"Always empty: a folder with mistakes is answered with 400."`
@@ -80,8 +80,8 @@ type PlanDefinitionResponse struct {
 
 // ApplyDefinitionResponse says what an apply did.
 type ApplyDefinitionResponse struct {
-	Revision int64                   `json:"revision" doc:"Of the definition in force."`
-	Changed  bool                    `json:"changed" doc:"False when everything was like that already."`
+	Revision int64                   `json:"revision" doc:"The revision in force."`
+	Changed  bool                    `json:"changed" doc:"False if nothing had to change."`
 	Changes  []DefinitionChange      `json:"changes"`
 	Unused   []string                `json:"unused"`
 	Notices  []lineshaft.FileProblem `json:"notices" doc:"What is not a mistake but worth knowing."`
@@ -96,7 +96,7 @@ type FactoryDefinition struct {
 type (
 	planInput struct {
 		FactoryPath
-		Drift bool `query:"drift" doc:"Shows only what differs, and leaves the stored deliveries alone."`
+		Drift bool `query:"drift" doc:"Shows only what differs, and does not check the stored deliveries."`
 		Body  DefinitionRequest
 	}
 	applyInput struct {
@@ -219,7 +219,7 @@ type DefinitionRevision struct {
 	Source    string         `json:"source" enum:"edit,apply,rollback,repository"`
 	Actor     RunCreatorInfo `json:"actor"`
 	Comment   string         `json:"comment,omitempty"`
-	Commit    string         `json:"commit,omitempty" doc:"Of the repository that the factory follows."`
+	Commit    string         `json:"commit,omitempty" doc:"The commit in the repository that the factory follows."`
 	FileCount int            `json:"file_count"`
 	CreatedAt string         `json:"created_at" format:"date-time"`
 }

@@ -26,7 +26,7 @@ type SchemaVersions struct {
 // SchemaDocuments has the JSON Schemas of a version by the kind of file.
 type SchemaDocuments struct {
 	Version   string            `json:"version"`
-	Documents []string          `json:"documents" doc:"What the schemas are called in addresses."`
+	Documents []string          `json:"documents" doc:"The names of the schemas in URLs."`
 	Schemas   map[string]Object `json:"schemas"`
 }
 
@@ -71,7 +71,7 @@ func schemaOf(version, document string) (Object, error) {
 	if version != definition.Version || !ok {
 		return nil, &lineshaft.Error{
 			Code:    lineshaft.CodeNotFound,
-			Message: fmt.Sprintf("there are schemas of version %s for %s", definition.Version, strings.Join(slices.Sorted(maps.Keys(schemas)), ", ")),
+			Message: fmt.Sprintf("version %s has schemas for %s", definition.Version, strings.Join(slices.Sorted(maps.Keys(schemas)), ", ")),
 		}
 	}
 	var schema Object
@@ -93,7 +93,7 @@ func (s *server) validateFiles(ctx context.Context, in *given[PublishedFolder]) 
 	case s.validating <- struct{}{}:
 		defer func() { <-s.validating }()
 	case <-wait.Done():
-		return nil, lineshaft.RateLimited(validateWait, "others are having folders checked; try again, or use lineshaft factory validate, which needs no server")
+		return nil, lineshaft.RateLimited(validateWait, "too many folders are being checked; try again, or use lineshaft factory validate, which needs no server")
 	}
 	files, err := folderOf(ctx, DefinitionRequest{Files: in.Body.Files})
 	if err != nil {
@@ -149,7 +149,7 @@ func (f *FolderFiles) UnmarshalJSON(data []byte) error {
 type ValidateFilesResponse struct {
 	ValidateDefinitionResponse
 	SchemaVersion       string               `json:"schema_version"`
-	Diagnostics         []Diagnostic         `json:"diagnostics" doc:"The problems that need no server to be found."`
+	Diagnostics         []Diagnostic         `json:"diagnostics" doc:"The problems that can be found without a server."`
 	DeferredResolutions []DeferredResolution `json:"deferred_resolutions" doc:"What is looked up when the definition is applied."`
 }
 

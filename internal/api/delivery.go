@@ -23,12 +23,12 @@ type (
 
 // Schema implements huma.SchemaProvider.
 func (DeliveryStatus) Schema(r huma.Registry) *huma.Schema {
-	return enum(r, "DeliveryStatus", lineshaft.DeliveryStatuses(), "What became of a request. Those that got 404 or 429 are not in the log.")
+	return enum(r, "DeliveryStatus", lineshaft.DeliveryStatuses(), "The result of a request. Requests that got 404 or 429 are not in the log.")
 }
 
 // Schema implements huma.SchemaProvider.
 func (OutcomeResult) Schema(r huma.Registry) *huma.Schema {
-	return enum(r, "OutcomeResult", lineshaft.OutcomeResults(), "What an automation made of a delivery. filtered appears in dry runs only: the log counts those in not_matched.")
+	return enum(r, "OutcomeResult", lineshaft.OutcomeResults(), "What an automation did with a delivery. filtered appears only in dry runs: the log counts those in not_matched.")
 }
 
 // AnyJSON is a JSON value as it was sent: double keys and long numbers stay.
@@ -57,13 +57,13 @@ type Delivery struct {
 	Identity       string            `json:"identity" doc:"What identifies this delivery; empty for refused ones."`
 	IdentitySource string            `json:"identity_source" doc:"Where the identity was found."`
 	RemoteAddr     string            `json:"remote_addr"`
-	RedeliveryOf   string            `json:"redelivery_of,omitempty" doc:"The delivery that this one repeats, because someone asked for it."`
+	RedeliveryOf   string            `json:"redelivery_of,omitempty" doc:"The delivery that this one repeats on request."`
 	DuplicateOf    string            `json:"duplicate_of,omitempty" doc:"The first delivery with this identity."`
 	NotMatched     int               `json:"not_matched" doc:"How many automations of the webhook did not match."`
 	Outcomes       []DeliveryOutcome `json:"outcomes"`
-	Event          string            `json:"event,omitempty" doc:"What GitHub or GitLab named in its header, such as pull_request."`
-	Test           bool              `json:"test,omitempty" doc:"The server sent it itself, because you asked for it."`
-	AnswerStatus   int               `json:"answer_status,omitempty" doc:"The status that the sender got; absent if it came otherwise."`
+	Event          string            `json:"event,omitempty" doc:"The event that GitHub or GitLab named in its header, such as pull_request."`
+	Test           bool              `json:"test,omitempty" doc:"A test that the server sent itself, on request."`
+	AnswerStatus   int               `json:"answer_status,omitempty" doc:"The status that the sender got; absent if there was no sender."`
 	AnswerMS       float64           `json:"answer_ms,omitempty" doc:"Milliseconds from its arrival until it was written."`
 }
 
@@ -83,13 +83,13 @@ type ListFactoryDeliveriesResponse struct {
 // TestWebhookRequest says what to send.
 type TestWebhookRequest struct {
 	Body  string `json:"body,omitempty" maxLength:"262144" doc:"The text to send as the body. Absent: an example of what the provider sends."`
-	Event string `json:"event,omitempty" maxLength:"100" doc:"What the provider's header names, such as issues."`
+	Event string `json:"event,omitempty" maxLength:"100" doc:"The event in the provider's header, such as issues."`
 }
 
 // TestWebhookResponse is what the sender of the event would have got.
 type TestWebhookResponse struct {
 	Status     int    `json:"status" doc:"The HTTP status of the answer."`
-	DeliveryID string `json:"delivery_id,omitempty" doc:"The delivery that came of it."`
+	DeliveryID string `json:"delivery_id,omitempty" doc:"The resulting delivery."`
 	Detail     string `json:"detail,omitempty" doc:"Why the webhook refused it."`
 }
 
@@ -107,8 +107,8 @@ type DeliveryDetail struct {
 	Delivery
 	Headers   map[string]string   `json:"request_headers,omitempty" doc:"At most 8 KiB; credentials and signatures are masked."`
 	Payload   AnyJSON             `json:"payload,omitempty" doc:"The body, of accepted deliveries only."`
-	Missed    *[]MissedAutomation `json:"not_matched_automations,omitempty" doc:"With explain: what does not match today, and why."`
-	MissedCut bool                `json:"not_matched_truncated,omitempty" doc:"More does not match than is said."`
+	Missed    *[]MissedAutomation `json:"not_matched_automations,omitempty" doc:"With explain: which automations do not match now, and why."`
+	MissedCut bool                `json:"not_matched_truncated,omitempty" doc:"More automations do not match than are listed."`
 }
 
 // MissedAutomation is an automation that does not match a delivery.
@@ -126,7 +126,7 @@ type MissedCheck struct {
 
 // FilterCheck is one condition of a filter and how a payload fared.
 type FilterCheck struct {
-	Path     string  `json:"path" doc:"webhook, signature_scheme, event, the name of a set such as labels, or the way to the field from payload."`
+	Path     string  `json:"path" doc:"webhook, signature_scheme, event, the name of a set such as labels, or the path of the field from payload."`
 	Operator string  `json:"operator" enum:"in,not_in,exists,object" doc:"object: the field has conditions below it, but is not an object."`
 	Expected AnyJSON `json:"expected"`
 	Seen     AnyJSON `json:"seen,omitempty" doc:"The value that was found; absent when there is none. Long values are cut."`
@@ -147,19 +147,19 @@ type RedeliverRequest struct {
 // RedeliverResponse is the result of redelivering, or what it would be.
 type RedeliverResponse struct {
 	DeliveryID string            `json:"delivery_id" doc:"The new delivery; in a dry run the old one."`
-	Outcomes   []DeliveryOutcome `json:"outcomes" doc:"In a dry run also of automations that do not match."`
+	Outcomes   []DeliveryOutcome `json:"outcomes" doc:"In a dry run, including automations that do not match."`
 }
 
 // TestFilterRequest asks whether a filter would match.
 type TestFilterRequest struct {
-	Filter     TriggerFilter `json:"filter" doc:"As in a trigger. One that names no webhooks listens to all of them."`
+	Filter     TriggerFilter `json:"filter" doc:"As in a trigger. If it names no webhooks, it listens to all of them."`
 	DeliveryID string        `json:"delivery_id,omitempty" doc:"A stored delivery of the factory. This or payload."`
 	Payload    AnyJSON       `json:"payload,omitempty" doc:"Any JSON value. This or delivery_id."`
-	WebhookID  string        `json:"webhook_id,omitempty" doc:"Where the payload comes in; absent, the webhook check passes."`
+	WebhookID  string        `json:"webhook_id,omitempty" doc:"The webhook that gets the payload; if absent, the webhook check passes."`
 
-	Provider     string `json:"provider,omitempty" doc:"Of the trigger: webhook when absent, github, gitlab, linear, slack or jira."`
-	Event        string `json:"event,omitempty" doc:"Of the trigger: such as issue_opened."`
-	PayloadEvent string `json:"payload_event,omitempty" maxLength:"100" doc:"What the provider's header says with this payload, such as issues of GitHub; a stored delivery knows its own."`
+	Provider     string `json:"provider,omitempty" doc:"The trigger's provider: webhook if absent, github, gitlab, linear, slack or jira."`
+	Event        string `json:"event,omitempty" doc:"The trigger's event, such as issue_opened."`
+	PayloadEvent string `json:"payload_event,omitempty" maxLength:"100" doc:"The event in the provider's header with this payload, such as issues for GitHub; a stored delivery has its own."`
 }
 
 // TestFilterResponse says whether a filter would match and why.
@@ -177,8 +177,8 @@ type DeliveryPath struct {
 // DeliveryFilter selects rows of a log. All that are given must hold. A page may be short and still have a cursor.
 type DeliveryFilter struct {
 	Status  []DeliveryStatus `query:"status,explode" doc:"Repeatable."`
-	Outcome []OutcomeResult  `query:"outcome,explode" doc:"Deliveries of which an automation made this. Repeatable."`
-	Event   string           `query:"event" maxLength:"100" doc:"What the provider named in its header."`
+	Outcome []OutcomeResult  `query:"outcome,explode" doc:"Deliveries for which an automation had this outcome. Repeatable."`
+	Event   string           `query:"event" maxLength:"100" doc:"The event that the provider named in its header."`
 	Q       string           `query:"q" maxLength:"1024" doc:"A part of an id, an identity, an address, an automation's name or a reason."`
 }
 

@@ -102,7 +102,7 @@ func TestW15Redeliver(t *testing.T) {
 		{name: "duplicate", method: post, path: duplicate + "/redeliver", as: lineshaft.RoleManager, status: 409, code: "conflict", has: []string{d.rows[1], `"retryable":false`}},
 		{name: "unknown", method: post, path: d.hook + "/deliveries/x/redeliver", as: lineshaft.RoleManager, status: 404, code: "resource_not_found"},
 		{name: "dry run", method: post, path: first + "/redeliver", as: lineshaft.RoleManager, body: `{"dry_run":true}`, status: 202, has: []string{
-			`{"delivery_id":"` + d.rows[1] + `","outcomes":[{"automation_id":"`, `"automation_name":"match","result":"started"},`, `"result":"filtered","reason":"payload.action has to be one of [\"closed\"]; it is \"opened\""}]}`,
+			`{"delivery_id":"` + d.rows[1] + `","outcomes":[{"automation_id":"`, `"automation_name":"match","result":"started"},`, `"result":"filtered","reason":"payload.action must be one of [\"closed\"]; it is \"opened\""}]}`,
 		}, not: []string{"run_id"}},
 		{name: "bad body", method: post, path: first + "/redeliver", as: lineshaft.RoleManager, body: `{"dry_run":"yes"}`, status: 400, code: "invalid_request"},
 	})

@@ -16,7 +16,7 @@ type EnvironmentSortBy string
 func (EnvironmentSortBy) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeString, Enum: []any{string(secrets.EnvironmentsByName), string(secrets.EnvironmentsByUpdate)},
-		Description: "The order of the list; last_updated, which is newest first, when absent.",
+		Description: "The order of the list; if absent, last_updated: newest first.",
 	}
 }
 
@@ -38,9 +38,9 @@ type CloudEnvironmentConfig struct {
 	Name                           string       `json:"name" minLength:"1" maxLength:"200"`
 	Description                    *string      `json:"description,omitempty" nullable:"true" maxLength:"240"`
 	DockerImage                    string       `json:"docker_image,omitempty" maxLength:"512" doc:"For workers that isolate agents in containers; others do not use it."`
-	GithubRepos                    []GithubRepo `json:"github_repos,omitempty" maxItems:"50" doc:"Cloned into folders of their names in the workspace."`
-	SetupCommands                  []string     `json:"setup_commands,omitempty" maxItems:"100" doc:"Run in order by sh in the workspace, each in a shell of its own. The first that fails ends the run. At most 4096 characters each."`
-	RefreshCommands                []string     `json:"refresh_commands,omitempty" maxItems:"100" doc:"Run instead of setup_commands on top of what was prepared for an older commit; empty runs those. At most 4096 characters each."`
+	GithubRepos                    []GithubRepo `json:"github_repos,omitempty" maxItems:"50" doc:"Cloned into the workspace, each into a folder of its name."`
+	SetupCommands                  []string     `json:"setup_commands,omitempty" maxItems:"100" doc:"Run in order by sh in the workspace, each in its own shell. The first that fails ends the run. At most 4096 characters each."`
+	RefreshCommands                []string     `json:"refresh_commands,omitempty" maxItems:"100" doc:"Run instead of setup_commands if the workspace was prepared for an older commit; if empty, setup_commands run. At most 4096 characters each."`
 	Secrets                        []SecretRef  `json:"secrets,omitempty" maxItems:"20" doc:"Managed secrets that every run in this environment gets as variables."`
 	GitCredentials                 string       `json:"git_credentials,omitempty" maxLength:"128" doc:"The name of a managed secret to clone with: a token, user:token, or a private key. Agents do not get it."`
 	Providers                      Unsupported  `json:"providers,omitzero"`

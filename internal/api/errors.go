@@ -133,7 +133,7 @@ func blame(detail *huma.ErrorDetail) (path, text string) {
 		return join(path, name), "is required"
 	}
 	if strings.HasPrefix(text, "invalid date/time for format ") {
-		return path, "expected a time as RFC 3339 has it, such as 2026-05-01T12:00:00Z, or a date such as 2026-05-01"
+		return path, "expected a time in RFC 3339 format, such as 2026-05-01T12:00:00Z, or a date such as 2026-05-01"
 	}
 	switch text {
 	case "invalid integer":

@@ -23,7 +23,7 @@ import (
 type RunEvent struct {
 	ID          string          `json:"id"`
 	RunID       string          `json:"run_id,omitempty" doc:"Only in the stream over all runs."`
-	Sequence    int64           `json:"sequence" doc:"Counts from 1 without holes."`
+	Sequence    int64           `json:"sequence" doc:"Counts from 1 without gaps."`
 	ExecutionID string          `json:"execution_id,omitempty"`
 	Type        string          `json:"type" doc:"state, message, thought, tool_call, tool_result, output, plan, usage, permission_request, artifact or notice; the list may grow."`
 	Time        string          `json:"time" format:"date-time"`
@@ -51,8 +51,8 @@ type (
 		RunPath
 		After       int64  `query:"after" minimum:"0" doc:"Only events with a greater sequence."`
 		Cursor      string `query:"cursor" doc:"The same as after; page_info.next_cursor has it."`
-		Limit       int    `query:"limit" default:"500" minimum:"1" maximum:"5000" doc:"Of the JSON form."`
-		LastEventID string `header:"Last-Event-ID" doc:"Of the stream form: resumes after this sequence; wins over after."`
+		Limit       int    `query:"limit" default:"500" minimum:"1" maximum:"5000" doc:"For the JSON form."`
+		LastEventID string `header:"Last-Event-ID" doc:"For the stream form: resumes after this sequence; takes precedence over after."`
 		Accept      string `header:"Accept" hidden:"true"`
 	}
 	// streamOutput writes its own answer.
@@ -158,8 +158,8 @@ func frames(items []stream.Item) []byte {
 
 type statesInput struct {
 	RunFilter
-	Cursor      string `query:"cursor" maxLength:"4096" doc:"Resumes after this change; from now on without one."`
-	LastEventID string `header:"Last-Event-ID" doc:"Wins over cursor."`
+	Cursor      string `query:"cursor" maxLength:"4096" doc:"Resumes after this change; without it, the stream begins now."`
+	LastEventID string `header:"Last-Event-ID" doc:"Takes precedence over cursor."`
 }
 
 // streamStates follows the state changes of all runs that the caller may see.

@@ -22,11 +22,11 @@ type Factory struct {
 	Description  *string            `json:"description" nullable:"true"`
 	Mode         string             `json:"mode" enum:"managed,repository" doc:"managed is edited here, repository in a Git repository."`
 	Repository   *FactoryRepository `json:"repository,omitempty" doc:"How far it has followed its repository; absent when it is managed."`
-	ForemanAgent string             `json:"foreman_agent" doc:"The name of the agent that work goes to when no other is named."`
+	ForemanAgent string             `json:"foreman_agent" doc:"The name of the agent that gets work that names no agent."`
 	Revision     int64              `json:"revision" doc:"Grows with every change to the factory or a part of it."`
 	Paused       bool               `json:"paused" doc:"While true its automations start no runs; deliveries are still accepted and logged."`
-	DailyBudget  *Budget            `json:"daily_budget,omitempty" doc:"Once its runs consumed as much since 00:00 UTC, it starts no more; absent when there is none."`
-	SpentToday   *Spending          `json:"spent_today,omitempty" doc:"What its runs consumed since 00:00 UTC; lists leave it out."`
+	DailyBudget  *Budget            `json:"daily_budget,omitempty" doc:"Once its runs have used this much since 00:00 UTC, it starts no more; absent if there is none."`
+	SpentToday   *Spending          `json:"spent_today,omitempty" doc:"What its runs have used since 00:00 UTC; not in lists."`
 	CreatedAt    string             `json:"created_at" format:"date-time"`
 	UpdatedAt    string             `json:"updated_at" format:"date-time"`
 }
@@ -42,14 +42,14 @@ type CreateFactoryRequest struct {
 	Name        string            `json:"name" minLength:"1" maxLength:"200"`
 	Alias       string            `json:"alias,omitempty" maxLength:"60" doc:"Letters, digits, spaces, '.', '_' and '-'; unique whatever its case."`
 	Description string            `json:"description,omitempty" maxLength:"2000"`
-	Repository  *RepositorySource `json:"repository,omitempty" doc:"What the factory follows; without it the factory is edited here. Its definition is put in force as soon as it has been read."`
+	Repository  *RepositorySource `json:"repository,omitempty" doc:"What the factory follows; without it the factory is edited here. Its definition is applied as soon as it has been read."`
 }
 
 // UpdateFactoryRequest changes a factory; what is absent stays.
 type UpdateFactoryRequest struct {
 	Name        *string          `json:"name,omitempty" minLength:"1" maxLength:"200"`
-	Alias       *string          `json:"alias,omitempty" maxLength:"60" doc:"Empty takes it away."`
-	Description *string          `json:"description,omitempty" maxLength:"2000" doc:"Empty takes it away."`
+	Alias       *string          `json:"alias,omitempty" maxLength:"60" doc:"Empty removes it."`
+	Description *string          `json:"description,omitempty" maxLength:"2000" doc:"Empty removes it."`
 	Paused      *bool            `json:"paused,omitempty" doc:"Stops or resumes the factory's automations."`
 	DailyBudget BudgetUpdate     `json:"daily_budget,omitzero"`
 	Repository  RepositoryUpdate `json:"repository,omitzero"`
@@ -76,7 +76,7 @@ func (u BudgetUpdate) IsZero() bool { return !u.Set }
 // Schema implements huma.SchemaProvider.
 func (BudgetUpdate) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{
-		Description: "The whole new one; null or an empty object takes it away.",
+		Description: "The whole new budget; null or an empty object removes it.",
 		AnyOf:       []*huma.Schema{r.Schema(reflect.TypeFor[Budget](), true, ""), {Type: "null"}},
 	}
 }
@@ -200,9 +200,9 @@ type FactoryRepository struct {
 	URL           string                  `json:"url"`
 	Branch        string                  `json:"branch,omitempty" doc:"Absent for the repository's default branch."`
 	Path          string                  `json:"path,omitempty" doc:"Absent for the root."`
-	SeenCommit    string                  `json:"seen_commit,omitempty" doc:"The newest commit that was looked at."`
+	SeenCommit    string                  `json:"seen_commit,omitempty" doc:"The newest commit that was checked."`
 	AppliedCommit string                  `json:"applied_commit,omitempty" doc:"The commit that is in force; absent before the first."`
-	CheckedAt     string                  `json:"checked_at,omitempty" format:"date-time" doc:"When the repository was last looked at."`
+	CheckedAt     string                  `json:"checked_at,omitempty" format:"date-time" doc:"When the repository was last checked."`
 	AppliedAt     string                  `json:"applied_at,omitempty" format:"date-time" doc:"When the commit in force was applied."`
 	Problems      []lineshaft.FileProblem `json:"problems" doc:"Why the commit that was seen is not in force, by place in the repository."`
 	Fault         string                  `json:"fault,omitempty" doc:"Why the repository could not be read when it was last tried."`
@@ -234,7 +234,7 @@ func (u RepositoryUpdate) IsZero() bool { return !u.Set }
 // Schema implements huma.SchemaProvider.
 func (RepositoryUpdate) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{
-		Description: "What the factory is to follow, from now on and instead of anything before; null makes it a managed one with the definition that is in force.",
+		Description: "What the factory follows from now on; null makes it a managed one with the definition that is in force.",
 		AnyOf:       []*huma.Schema{r.Schema(reflect.TypeFor[RepositorySource](), true, "RepositorySource"), {Type: "null"}},
 	}
 }

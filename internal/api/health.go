@@ -62,7 +62,7 @@ func writeJSON(w http.ResponseWriter, status int, v any) error {
 
 func (s *server) serveMetrics(w http.ResponseWriter, r *http.Request) error {
 	if s.Metrics == nil {
-		return &lineshaft.Error{Code: lineshaft.CodeNotFound, Message: "this server shows no metrics here"}
+		return &lineshaft.Error{Code: lineshaft.CodeNotFound, Message: "this server does not show metrics here"}
 	}
 	if s.MetricsKey != "" {
 		key, ok := bearer(r.Header)

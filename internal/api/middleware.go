@@ -126,7 +126,7 @@ func (s *server) unmatched(w http.ResponseWriter, r *http.Request) {
 	}
 	if len(allowed) == 0 {
 		s.problems.Write(w, r, &lineshaft.Error{
-			Code: lineshaft.CodeNotFound, Message: "there is nothing at this path; " + Prefix + "/docs lists what there is",
+			Code: lineshaft.CodeNotFound, Message: "there is nothing at this path; " + Prefix + "/docs lists all paths",
 		})
 		return
 	}

@@ -17,7 +17,7 @@ type NotificationStatus string
 
 // Schema implements huma.SchemaProvider.
 func (NotificationStatus) Schema(r huma.Registry) *huma.Schema {
-	return enum(r, "NotificationStatus", lineshaft.NotificationStatuses(), "How a delivery to an endpoint stands. A pending one is waiting for an attempt, the first or another.")
+	return enum(r, "NotificationStatus", lineshaft.NotificationStatuses(), "The status of a delivery to an endpoint. A pending one is waiting for its first or next attempt.")
 }
 
 // Notification is an endpoint that gets the state changes of runs as callbacks. Its
@@ -27,12 +27,12 @@ type Notification struct {
 	Name           string     `json:"name"`
 	URL            string     `json:"url"`
 	Description    string     `json:"description"`
-	States         []RunState `json:"states" doc:"Changes to these states; empty is every state."`
+	States         []RunState `json:"states" doc:"Changes to these states; empty means every state."`
 	FactoryUIDs    []string   `json:"factory_uids" doc:"Runs of these factories; empty with all_factories."`
-	AllFactories   bool       `json:"all_factories,omitempty" doc:"Runs of all factories, and those of none."`
-	RunName        string     `json:"run_name" doc:"Runs with this configuration name; empty is any."`
+	AllFactories   bool       `json:"all_factories,omitempty" doc:"Runs of all factories, and runs without one."`
+	RunName        string     `json:"run_name" doc:"Runs with this configuration name; empty means any."`
 	Enabled        bool       `json:"enabled"`
-	DisabledReason string     `json:"disabled_reason,omitempty" doc:"Why the server disabled it; absent when people did."`
+	DisabledReason string     `json:"disabled_reason,omitempty" doc:"Why the server disabled it; absent if a person did."`
 	DisabledAt     string     `json:"disabled_at,omitempty" format:"date-time"`
 	OldSecretUntil string     `json:"old_secret_until,omitempty" format:"date-time" doc:"Until when the secret before the last rotation also signs."`
 	LastSuccessAt  string     `json:"last_success_at,omitempty" format:"date-time"`
@@ -49,11 +49,11 @@ type IssuedNotification struct {
 
 // CreateNotificationRequest asks for an endpoint.
 type CreateNotificationRequest struct {
-	URL         string     `json:"url" minLength:"1" maxLength:"2048" doc:"Where callbacks are sent: https and a public address, unless the server runs with --callback-allow-private. Who may not manage factories sees its host alone."`
+	URL         string     `json:"url" minLength:"1" maxLength:"2048" doc:"Where callbacks are sent: https and a public address, unless the server runs with --callback-allow-private. Callers who may not manage factories see only its host."`
 	Name        string     `json:"name,omitempty" maxLength:"100" doc:"The host of the URL when absent."`
 	Description string     `json:"description,omitempty" maxLength:"1000"`
-	States      []RunState `json:"states,omitempty" maxItems:"50" doc:"Changes to these states; absent is every state."`
-	FactoryUIDs []string   `json:"factory_uids,omitempty" minItems:"1" maxItems:"100" doc:"Runs of these factories; absent is all runs. A key that is limited to factories must name some of them."`
+	States      []RunState `json:"states,omitempty" maxItems:"50" doc:"Changes to these states; if absent, every state."`
+	FactoryUIDs []string   `json:"factory_uids,omitempty" minItems:"1" maxItems:"100" doc:"Runs of these factories; if absent, all runs. A key that is limited to factories must name some of them."`
 	// AllFactories says explicitly what an absent factory_uids means.
 	AllFactories *bool   `json:"all_factories,omitempty" doc:"True in place of factory_uids: all runs, as when both are absent."`
 	RunName      string  `json:"run_name,omitempty" maxLength:"200" doc:"Runs with this configuration name."`
@@ -63,20 +63,20 @@ type CreateNotificationRequest struct {
 
 // UpdateNotificationRequest changes an endpoint; what is absent stays.
 type UpdateNotificationRequest struct {
-	URL          *string     `json:"url,omitempty" minLength:"1" maxLength:"2048" doc:"What waits goes there, too."`
+	URL          *string     `json:"url,omitempty" minLength:"1" maxLength:"2048" doc:"Pending deliveries also go there."`
 	Name         *string     `json:"name,omitempty" maxLength:"100"`
 	Description  *string     `json:"description,omitempty" maxLength:"1000"`
-	States       *[]RunState `json:"states,omitempty" maxItems:"50" doc:"Replaced as a whole; empty is every state."`
+	States       *[]RunState `json:"states,omitempty" maxItems:"50" doc:"Replaced as a whole; empty means every state."`
 	FactoryUIDs  *[]string   `json:"factory_uids,omitempty" minItems:"1" maxItems:"100" doc:"Replaced as a whole."`
 	AllFactories bool        `json:"all_factories,omitempty" doc:"True in place of factory_uids: all runs from now on."`
-	RunName      *string     `json:"run_name,omitempty" maxLength:"200" doc:"Empty is any."`
-	Enabled      *bool       `json:"enabled,omitempty" doc:"Enabled again, it gets at once what waits for it and is younger than 72 hours."`
+	RunName      *string     `json:"run_name,omitempty" maxLength:"200" doc:"Empty means any."`
+	Enabled      *bool       `json:"enabled,omitempty" doc:"When it is enabled again, it gets at once the pending deliveries that are younger than 72 hours."`
 }
 
 // RotateNotificationRequest asks for a new secret.
 type RotateNotificationRequest struct {
 	Secret         *string `json:"secret,omitempty" maxLength:"4096" doc:"The new secret: whsec_ and base64. Generated when absent."`
-	OverlapSeconds int     `json:"overlap_seconds,omitempty" minimum:"0" maximum:"259200" doc:"How long callbacks are signed with the old secret, too; absent, it ends at once."`
+	OverlapSeconds int     `json:"overlap_seconds,omitempty" minimum:"0" maximum:"259200" doc:"How long callbacks are also signed with the old secret; if absent, it ends at once."`
 }
 
 // ListNotificationsResponse lists endpoints, the oldest first.
@@ -95,7 +95,7 @@ type NotificationDelivery struct {
 	State          RunState           `json:"state,omitempty" doc:"The state that the run changed to; absent in a test."`
 	Status         NotificationStatus `json:"status"`
 	AttemptCount   int                `json:"attempt_count"`
-	NextAttemptAt  string             `json:"next_attempt_at,omitempty" format:"date-time" doc:"Of a pending one: when it is tried next. While an attempt is being made, when another one may be."`
+	NextAttemptAt  string             `json:"next_attempt_at,omitempty" format:"date-time" doc:"For a pending delivery: when it is tried next. During an attempt: when another one may be made."`
 	LastStatusCode int                `json:"last_status_code,omitempty" doc:"Absent when there was no answer."`
 	LastError      string             `json:"last_error,omitempty"`
 	CreatedAt      string             `json:"created_at" format:"date-time"`

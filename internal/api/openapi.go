@@ -38,8 +38,8 @@ func (s *server) humaConfig() huma.Config {
 			Info: &huma.Info{
 				Title: "Lineshaft", Version: version,
 				Description: "Start, watch, continue and cancel agent runs. Every failure is answered with a problem document (schema Error) " +
-					"whose type leads to a page that explains it. Unknown fields and parameters are ignored, and in a request null is the same as no value, but cancelRuns refuses both. " +
-					"Names match by case. Within /api/v1, changes only add.",
+					"whose type links to a page that explains it. Unknown fields and parameters are ignored, and in a request null is the same as no value; only cancelRuns refuses both. " +
+					"Names are case-sensitive. Within /api/v1, changes only add.",
 			},
 			Servers: []*huma.Server{{URL: Prefix}},
 			Components: &huma.Components{
@@ -130,7 +130,7 @@ func idempotencyParam() *huma.Param {
 	least, most := 1, 255
 	return &huma.Param{
 		Name: "Idempotency-Key", In: "header",
-		Description: "Makes it safe to send the request again: within 24 hours the same key and body get the first answer. Another body is 422.",
+		Description: "Makes it safe to send the request again: within 24 hours, the same key and body get the first answer. Another body gets 422.",
 		Schema:      &huma.Schema{Type: huma.TypeString, MinLength: &least, MaxLength: &most, Pattern: "^[ -~]+$"},
 	}
 }

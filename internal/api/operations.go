@@ -96,7 +96,7 @@ func runDocs() map[string]operationDoc {
 	return map[string]operationDoc{
 		"createRun": {
 			tag: tagRuns, summary: "Start a run", large: true, idempotent: true,
-			text:  "Queues a run and answers when it is durable. Watch it with getRun or getRunEvents.",
+			text:  "Queues a run and answers once it is durable. Watch it with getRun or getRunEvents.",
 			codes: []lineshaft.Code{notFound, conflict, tooLarge, notSupported, mismatch, budget}, request: example("run_agent_request"), response: example("run_agent_response"),
 		},
 		"listRuns": {
@@ -106,11 +106,11 @@ func runDocs() map[string]operationDoc {
 		"getRun": {tag: tagRuns, summary: "Get a run", codes: []lineshaft.Code{notFound}, response: example("run_item")},
 		"deleteRun": {
 			tag: tagRuns, summary: "Delete a run", status: http.StatusNoContent,
-			text: "Removes an ended run with its log and artifacts. A live one is 409: cancel it first.", codes: []lineshaft.Code{notFound, conflict},
+			text: "Removes an ended run with its log and artifacts. A live run is answered with 409: cancel it first.", codes: []lineshaft.Code{notFound, conflict},
 		},
 		"cancelRun": {
 			tag: tagRuns, summary: "Cancel a run", idempotent: true,
-			text:  "The run is CANCELLED when this answers; its processes are gone within 10 seconds. A run that has ended is 400.",
+			text:  "The run is CANCELLED when this answers; its processes are gone within 10 seconds. A run that has ended is answered with 400.",
 			codes: []lineshaft.Code{notFound, conflict, mismatch}, response: json.RawMessage(`"01980f6e-5b7c-7c1a-9d53-0c8a7f3e2b11"`),
 		},
 		"cancelRuns": {
@@ -119,7 +119,7 @@ func runDocs() map[string]operationDoc {
 		},
 		"submitRunFollowup": {
 			tag: tagRuns, summary: "Send a follow-up", large: true, idempotent: true,
-			text:  "Adds a message to a run: before its start, while it works, or after it ended (which reopens it).",
+			text:  "Adds a message to a run: before it starts, while it works, or after it has ended (which reopens it).",
 			codes: []lineshaft.Code{notFound, conflict, tooLarge, notSupported, mismatch}, request: example("run_followup_request"), response: example("run_followup_response"),
 		},
 		"interruptRun": {
@@ -129,13 +129,13 @@ func runDocs() map[string]operationDoc {
 			codes: []lineshaft.Code{notFound, conflict},
 		},
 		"reportRun": {
-			tag: tagRuns, summary: "Report on the own run",
+			tag: tagRuns, summary: "Report on your own run",
 			text: "For agents: puts a message, notice, plan or address into the log of the run whose run token the caller has, while its execution lives. " +
 				"Values of the run's secrets are masked. An address becomes an artifact.",
 			codes: []lineshaft.Code{notFound, conflict}, request: example("run_report_request"), response: example("run_report_response"),
 		},
 		"reportArtifact": {
-			tag: tagArtifacts, summary: "Report a file of the own run", upload: true,
+			tag: tagArtifacts, summary: "Report a file of your own run", upload: true,
 			text:  "For agents: the body is the content, of at most 100 MB. Files in $LINESHAFT_ARTIFACTS are stored at the end of a turn without this.",
 			codes: []lineshaft.Code{notFound, conflict, tooLarge}, response: example("run_report_response"),
 		},
@@ -144,7 +144,7 @@ func runDocs() map[string]operationDoc {
 			codes: []lineshaft.Code{notFound, conflict}, response: example("run_agent_response"),
 		},
 		"getRunByExternalReferenceURL": {
-			tag: tagRuns, summary: "Find a run by what it made", text: "The newest run that reported this address as an artifact.",
+			tag: tagRuns, summary: "Find a run by what it produced", text: "The newest run that reported this address as an artifact.",
 			codes: []lineshaft.Code{notFound}, response: json.RawMessage(`{"run_id":"01980f6e-5b7c-7c1a-9d53-0c8a7f3e2b11"}`),
 		},
 	}
@@ -198,7 +198,7 @@ func logDocs() map[string]operationDoc {
 			response: json.RawMessage(`{"conversation_id":"01980f6e-5b7d-7b0e-8a41-5f0d1c2e3a44"}`),
 		},
 		"listHandoffAttachments": {
-			tag: tagArtifacts, summary: "List the files that came with a run", codes: []lineshaft.Code{notFound}, response: example("attachments_response"),
+			tag: tagArtifacts, summary: "List the files that were attached to a run", codes: []lineshaft.Code{notFound}, response: example("attachments_response"),
 		},
 		"getArtifact": {
 			tag: tagArtifacts, summary: "Get an artifact", text: "Artifacts that are only links are 404.",
@@ -222,7 +222,7 @@ func serverDocs() map[string]operationDoc {
 		"listAgents": {
 			tag: tagServer, summary: "List skills",
 			text: "The skills of repositories, by name. A repository that cannot be read is left out, unless repo names it. " +
-				"A viewer may name a repository of an environment or a factory; who may start runs, any that the server can read.",
+				"A viewer may name a repository of an environment or a factory; callers who may start runs may name any that the server can read.",
 			codes: []lineshaft.Code{notFound, notSupported}, response: example("list_agents_response"),
 		},
 		"listModels": {tag: tagServer, summary: "List what this server can run", response: example("models_response")},
@@ -233,7 +233,7 @@ func serverDocs() map[string]operationDoc {
 		"whoami":           {tag: tagAccess, summary: "Show whose key this is", response: example("whoami_response")},
 		"listAPIKeys":      {tag: tagAccess, summary: "List API keys", response: example("list_apikeys_response")},
 		"createAPIKey": {
-			tag: tagAccess, summary: "Create an API key", status: http.StatusCreated, text: "The answer holds the key, this one time.",
+			tag: tagAccess, summary: "Create an API key", status: http.StatusCreated, text: "The answer contains the key, only this once.",
 			codes: []lineshaft.Code{conflict, tooLarge}, request: example("create_apikey_request"), response: example("create_apikey_response"),
 		},
 		"revokeAPIKey": {tag: tagAccess, summary: "Revoke an API key", status: http.StatusNoContent, codes: []lineshaft.Code{notFound}},
@@ -243,7 +243,7 @@ func serverDocs() map[string]operationDoc {
 
 func secretDocs() map[string]operationDoc {
 	return map[string]operationDoc{
-		"listSecrets": {tag: tagSecrets, summary: "List secrets", text: "By name; values are never answered.", response: example("list_secrets_response")},
+		"listSecrets": {tag: tagSecrets, summary: "List secrets", text: "By name; values are never shown.", response: example("list_secrets_response")},
 		"createSecret": {
 			tag: tagSecrets, summary: "Create a secret", status: http.StatusCreated,
 			text:  "The value is stored encrypted and cannot be read again. Runs that name the secret get it as a variable of its name.",
@@ -253,12 +253,12 @@ func secretDocs() map[string]operationDoc {
 		"updateSecret": {
 			tag: tagSecrets, summary: "Update a secret",
 			text: "What is absent stays. Runs get a new value from their next execution on; webhooks when they are next enabled or their definition applies. " +
-				"So it is with the credential that a webhook generated, too.",
+				"This also holds for a credential that was generated for a webhook.",
 			codes: []lineshaft.Code{notFound, conflict, tooLarge}, request: json.RawMessage(`{"value":"EXAMPLE-VALUE"}`), response: example("secret"),
 		},
 		"deleteSecret": {
 			tag: tagSecrets, summary: "Delete a secret", status: http.StatusNoContent,
-			text: "One that a webhook, factory, agent, automation or environment names is 409.", codes: []lineshaft.Code{notFound, conflict},
+			text: "A secret that a webhook, factory, agent, automation or environment names is answered with 409.", codes: []lineshaft.Code{notFound, conflict},
 		},
 	}
 }
@@ -266,24 +266,24 @@ func secretDocs() map[string]operationDoc {
 func factoryDocs() map[string]operationDoc {
 	return map[string]operationDoc{
 		"listFactories": {
-			tag: tagFactories, summary: "List factories", text: "Those that the key reaches, in the order of their making.", response: example("list_factories_response"),
+			tag: tagFactories, summary: "List factories", text: "Those that the key reaches, oldest first.", response: example("list_factories_response"),
 		},
 		"createFactory": {
 			tag: tagFactories, summary: "Create a factory", status: http.StatusCreated,
-			text: "It starts with a foreman. With a repository it follows that: its definition is put in force as soon as it has been read. " +
-				"A key that is limited to factories cannot make one.",
+			text: "It starts with a foreman. If you name a repository, it follows that: its definition is applied as soon as it has been read. " +
+				"A key that is limited to factories cannot create one.",
 			codes: []lineshaft.Code{conflict, notSupported}, request: example("create_factory_request"), response: example("factory"),
 		},
 		"getFactory": {tag: tagFactories, summary: "Get a factory", response: example("factory")},
 		"updateFactory": {
-			tag: tagFactories, summary: "Change a factory", text: "What is absent stays; an empty alias or description is taken away. " +
+			tag: tagFactories, summary: "Change a factory", text: "What is absent stays; an empty alias or description is removed. " +
 				"A factory that follows a repository is edited there: only paused and repository can be changed here, and null for repository makes it a managed one.",
 			codes: []lineshaft.Code{conflict, notSupported}, request: example("update_factory_request"), response: example("factory"),
 		},
 		"syncRepository": {
-			tag: tagFactories, summary: "Look at the repository of a factory now",
-			text: "Puts in force what the branch has and answers with the result; a commit that was tried before is tried again. " +
-				"Problems of the definition and a repository that cannot be read are reported in repository, with 200. A managed factory is 409.",
+			tag: tagFactories, summary: "Read the repository of a factory now",
+			text: "Applies what the branch has and answers with the result; a commit that was tried before is tried again. " +
+				"Problems of the definition and a repository that cannot be read are reported in repository, with 200. A managed factory is answered with 409.",
 			codes: []lineshaft.Code{conflict, notSupported}, response: example("repository_factory"),
 		},
 		"deleteFactory": {
@@ -316,27 +316,27 @@ func factoryDocs() map[string]operationDoc {
 func agentDocs() map[string]operationDoc {
 	return map[string]operationDoc{
 		"listAgentIdentities": {
-			tag: tagAgents, summary: "List agents", text: "All that the key reaches, by factory and name.", response: example("list_agent_identities_response"),
+			tag: tagAgents, summary: "List agents", text: "All that your key may see, by factory and name.", response: example("list_agent_identities_response"),
 		},
 		"createAgent": {
 			tag: tagAgents, summary: "Create an agent", status: http.StatusCreated, large: true,
-			text:  "In a factory, or of the whole team. Runs that name it with agent_identity_uid take its configuration and factory.",
+			text:  "In a factory, or for the whole team. Runs that name it with agent_identity_uid take its configuration and factory.",
 			codes: []lineshaft.Code{conflict, tooLarge, notSupported}, request: example("create_agent_request"), response: example("agent_response"),
 		},
 		"getAgent": {tag: tagAgents, summary: "Get an agent", response: example("agent_response")},
 		"updateAgent": {
 			tag: tagAgents, summary: "Change an agent", large: true,
-			text:  "What is absent or null stays, an empty value is taken away. FOREMAN as agent_type takes that part from the agent that has it.",
+			text:  "What is absent or null stays; an empty value is removed. FOREMAN as agent_type replaces the current foreman.",
 			codes: []lineshaft.Code{conflict, tooLarge, notSupported}, request: example("update_agent_request"), response: example("agent_response"),
 		},
 		"deleteAgent": {
 			tag: tagAgents, summary: "Delete an agent", status: http.StatusNoContent,
-			text:  "The foreman cannot go (400), nor one that an automation or a schedule names (409). Its runs stay.",
+			text:  "You cannot delete the foreman (400), or one that an automation or a schedule names (409). Its runs stay.",
 			codes: []lineshaft.Code{conflict},
 		},
 		"createFactoryRun": {
 			tag: tagFactories, summary: "Give work to a factory", large: true, idempotent: true,
-			text:  "Starts a run of the foreman, also while the factory is paused: the pause is for automations. The ticket becomes metadata: ticket_source, ticket_id, ticket_url.",
+			text:  "Starts a run of the foreman, even while the factory is paused: only its automations are paused. The ticket becomes metadata: ticket_source, ticket_id, ticket_url.",
 			codes: []lineshaft.Code{conflict, tooLarge, mismatch, budget}, request: example("factory_run_request"), response: example("factory_run_response"),
 		},
 	}
@@ -347,8 +347,8 @@ func webhookDocs() map[string]operationDoc {
 		"listWebhooks": {tag: tagWebhooks, summary: "List webhooks", text: "All of the factory, by name.", codes: []lineshaft.Code{notFound}, response: example("list_webhooks_response")},
 		"createWebhook": {
 			tag: tagWebhooks, summary: "Create a webhook", status: http.StatusCreated,
-			text: "A secret that the server generates is in this answer and in no other. A secret that is issued by the provider may be left out: " +
-				"the webhook is then made disabled with needs_secret, and rotateWebhook takes the secret. At most 20 for a factory.",
+			text: "A secret that the server generates is only in this answer. You may leave out a secret that the provider issues: " +
+				"the webhook is then created disabled with needs_secret, and rotateWebhook takes the secret. At most 20 per factory.",
 			codes: []lineshaft.Code{notFound, conflict}, request: example("create_webhook_request"), response: example("create_webhook_response"),
 		},
 		"getWebhook": {tag: tagWebhooks, summary: "Get a webhook", codes: []lineshaft.Code{notFound}, response: example("webhook")},
@@ -359,12 +359,12 @@ func webhookDocs() map[string]operationDoc {
 		"rotateWebhook": {
 			tag: tagWebhooks, summary: "Replace the secret of a webhook",
 			text: "The old secret ends at once, or after overlap_seconds. A webhook that waits for its provider's secret is enabled with it. " +
-				"One that uses a secret which people manage is 409: change the value of that secret instead.",
+				"A webhook that uses a managed secret is answered with 409: change the value of that secret instead.",
 			codes: []lineshaft.Code{notFound, conflict}, request: example("rotate_webhook_request"), response: example("create_webhook_response"),
 		},
 		"deleteWebhook": {
 			tag: tagWebhooks, summary: "Delete a webhook", status: http.StatusNoContent,
-			text: "Senders get 404 at once. Its log stays until it is old enough; automations that select it stay and do not fire.", codes: []lineshaft.Code{notFound, conflict},
+			text: "Senders get 404 at once. Its log stays until it expires; automations that select it stay, but do not fire.", codes: []lineshaft.Code{notFound, conflict},
 		},
 	}
 }
@@ -373,18 +373,18 @@ func deliveryDocs() map[string]operationDoc {
 	return map[string]operationDoc{
 		"listDeliveries": {
 			tag: tagWebhooks, summary: "Read the log of a webhook",
-			text:  "Newest first; also of a deleted webhook. What is older than 7 days and not among the newest 50 is removed.",
+			text:  "Newest first; also for a deleted webhook. Deliveries that are older than 7 days and not among the newest 50 are removed.",
 			codes: []lineshaft.Code{notFound}, response: example("list_deliveries_response"),
 		},
 		"listFactoryDeliveries": {
 			tag: tagWebhooks, summary: "Read the logs of a factory",
-			text:  "What came to any live webhook of the factory, newest first.",
+			text:  "Deliveries to all live webhooks of the factory, newest first.",
 			codes: []lineshaft.Code{notFound}, response: example("list_factory_deliveries_response"),
 		},
 		"testWebhook": {
 			tag: tagWebhooks, summary: "Send a test event",
-			text: "The server signs the event with the webhook's own secret and takes it as if its sender had sent it: " +
-				"it counts against the rate, is in the log, marked as a test, and starts what matches.",
+			text: "The server signs the event with the webhook's own secret and treats it as if its sender had sent it: " +
+				"it counts against the rate limit, is in the log, marked as a test, and starts what matches.",
 			codes: []lineshaft.Code{notFound, conflict}, request: example("test_webhook_request"), response: example("test_webhook_response"),
 		},
 		"getDelivery": {
@@ -393,7 +393,7 @@ func deliveryDocs() map[string]operationDoc {
 		},
 		"redeliver": {
 			tag: tagWebhooks, summary: "Deliver again", status: http.StatusAccepted, idempotent: true,
-			text: "Evaluates a stored delivery with the current automations, under a new id. Neither the rate nor the identity counts, and a disabled webhook does it too. " +
+			text: "Evaluates a stored delivery with the current automations, under a new id. The rate limit and the identity are not checked, and this works for a disabled webhook. " +
 				"Only accepted deliveries can be repeated; for a duplicate, repeat the first one. A dry run, asked for in the body or the query, stores and starts nothing.",
 			codes: []lineshaft.Code{notFound, conflict, mismatch}, request: example("redeliver_request"), response: example("redeliver_response"),
 		},
@@ -414,19 +414,19 @@ func definitionDocs() map[string]operationDoc {
 		},
 		"planDefinition": {
 			tag: tagDefinitions, summary: "Show what applying a definition would do", large: true, archive: true,
-			text: "Changes nothing. For every automation whose triggers change, the stored deliveries are tried again. " +
-				"A definition with mistakes is 400 with all of them in problems." + archive, request: example("validate_definition_request"), response: example("plan_definition_response"),
+			text: "Changes nothing. For each automation whose triggers change, the stored deliveries are tried again. " +
+				"A definition with mistakes is answered with 400 and all of them in problems." + archive, request: example("validate_definition_request"), response: example("plan_definition_response"),
 		},
 		"planFiles": {
 			tag: tagDefinitions, summary: "Show what creating a factory from a definition would do", large: true, archive: true,
-			text: "For a factory that is not there yet: holds the files against this server as applying them would, and changes nothing. " +
-				"A definition with mistakes is 400 with all of them in problems." + archive,
+			text: "For a factory that does not exist yet: checks the files against this server as applying them would, and changes nothing. " +
+				"A definition with mistakes is answered with 400 and all of them in problems." + archive,
 			request: example("validate_definition_request"), response: example("plan_definition_response"),
 		},
 		"applyDefinition": {
 			tag: tagDefinitions, summary: "Apply a definition", large: true, archive: true,
-			text: "All or nothing: the factory becomes what the folder says, or stays as it is. A definition with mistakes is 400 with all of them in problems. " +
-				"A factory that follows a repository is 409." + archive,
+			text: "All or nothing: the factory becomes what the files say, or stays as it is. A definition with mistakes is answered with 400 and all of them in problems. " +
+				"A factory that follows a repository is answered with 409." + archive,
 			codes: []lineshaft.Code{conflict}, request: example("apply_definition_request"), response: example("apply_definition_response"),
 		},
 		"getDefinition": {
@@ -441,8 +441,8 @@ func definitionDocs() map[string]operationDoc {
 		"listSchemas":        {tag: tagDefinitions, summary: "Get the JSON Schemas of a version", text: "Needs no key.", response: example("list_schemas_response")},
 		"getSchema":          {tag: tagDefinitions, summary: "Get the JSON Schema of a kind of file", text: "Needs no key.", response: json.RawMessage(`{"type":"object"}`)},
 		"validateFiles": {
-			tag: tagDefinitions, summary: "Check a definition by itself", archive: true,
-			text: "Needs no key, and knows no factory: what the files name on a server is not checked, and listed in deferred_resolutions. " +
+			tag: tagDefinitions, summary: "Check a definition without a factory", archive: true,
+			text: "Needs no key, and knows no factory: what the files refer to on a server is not checked, but listed in deferred_resolutions. " +
 				"files is an object of texts by path, or a list of {path, content}. diagnostics are the problems with their published codes." + archive,
 			request: example("validate_files_request"), response: example("validate_files_response"),
 		},
@@ -452,12 +452,12 @@ func definitionDocs() map[string]operationDoc {
 func environmentDocs() map[string]operationDoc {
 	return map[string]operationDoc{
 		"listEnvironments": {
-			tag: tagEnvironments, summary: "List environments", text: "All of them, newest change first: there is no paging, and a server has at most 500.",
+			tag: tagEnvironments, summary: "List environments", text: "All of them, newest change first. There is no paging; a server has at most 500.",
 			response: example("list_environments_response"),
 		},
 		"createEnvironment": {
 			tag: tagEnvironments, summary: "Create an environment", status: http.StatusCreated,
-			text: "What is made ready before an agent starts: repositories are cloned, then the set-up commands run. Naming a secret " +
+			text: "What is prepared before an agent starts: repositories are cloned, then the set-up commands run. Naming a secret " +
 				"grants it to every run in the environment.",
 			codes: []lineshaft.Code{conflict, notSupported, tooLarge}, request: example("environment_request"), response: example("environment"),
 		},
@@ -469,7 +469,7 @@ func environmentDocs() map[string]operationDoc {
 		},
 		"deleteEnvironment": {
 			tag: tagEnvironments, summary: "Delete an environment", status: http.StatusNoContent,
-			text: "One that a run which has not ended, a factory, an agent or an automation uses is 409.", codes: []lineshaft.Code{notFound, conflict},
+			text: "An environment that a live run, a factory, an agent or an automation uses is answered with 409.", codes: []lineshaft.Code{notFound, conflict},
 		},
 	}
 }
@@ -479,7 +479,7 @@ func scheduleDocs() map[string]operationDoc {
 		"listScheduledAgents": {tag: tagSchedules, summary: "List schedules", text: "All of them, ordered by name.", response: example("list_schedules_response")},
 		"createScheduledAgent": {
 			tag: tagSchedules, summary: "Create a schedule", status: http.StatusCreated, large: true,
-			text:  "Starts a run at given times, from now on. Times that pass while the server is down are made up by one run. One that is too many is 409.",
+			text:  "Starts a run at set times, from now on. One run makes up for times that pass while the server is down. Beyond the limit, the answer is 409.",
 			codes: []lineshaft.Code{conflict, tooLarge, notSupported}, request: example("create_schedule_request"), response: example("schedule"),
 		},
 		"getScheduledAgent": {tag: tagSchedules, summary: "Get a schedule", codes: []lineshaft.Code{notFound}, response: example("schedule")},
@@ -495,7 +495,7 @@ func scheduleDocs() map[string]operationDoc {
 			tag: tagSchedules, summary: "Pause a schedule", codes: []lineshaft.Code{notFound}, response: example("schedule"),
 		},
 		"resumeScheduledAgent": {
-			tag: tagSchedules, summary: "Resume a schedule", text: "It fires from now on; what was missed in the pause is not made up.",
+			tag: tagSchedules, summary: "Resume a schedule", text: "It fires from now on; times missed during the pause are not made up.",
 			codes: []lineshaft.Code{notFound}, response: example("schedule"),
 		},
 	}
@@ -503,25 +503,25 @@ func scheduleDocs() map[string]operationDoc {
 
 func notificationDocs() map[string]operationDoc {
 	return map[string]operationDoc{
-		"listNotifications": {tag: tagNotifications, summary: "List notifications", text: "All that your key may see, the oldest first.", response: example("list_notifications_response")},
+		"listNotifications": {tag: tagNotifications, summary: "List notifications", text: "All that your key may see, oldest first.", response: example("list_notifications_response")},
 		"createNotification": {
 			tag: tagNotifications, summary: "Create a notification", status: http.StatusCreated,
 			text: "An endpoint that gets the state changes of runs as signed requests (Standard Webhooks). It gets every change from now on. " +
-				"A secret that the server generates is in this answer and in no other. At most 50 in all.",
+				"A secret that the server generates is only in this answer. At most 50 in all.",
 			codes: []lineshaft.Code{conflict}, request: example("create_notification_request"), response: example("create_notification_response"),
 		},
 		"getNotification": {tag: tagNotifications, summary: "Get a notification", codes: []lineshaft.Code{notFound}, response: example("notification")},
 		"updateNotification": {
 			tag: tagNotifications, summary: "Change a notification",
-			text:  "What is absent stays. Disabled, it gets nothing, and changes that happen meanwhile are not kept for it; enabled again, it gets what waited before and is younger than 72 hours.",
+			text:  "What is absent stays. While disabled, it gets nothing, and changes that happen meanwhile are not kept for it; when enabled again, it gets earlier pending deliveries that are younger than 72 hours.",
 			codes: []lineshaft.Code{notFound}, request: example("update_notification_request"), response: example("notification"),
 		},
 		"deleteNotification": {
-			tag: tagNotifications, summary: "Delete a notification", status: http.StatusNoContent, text: "Nothing more is sent. Its log goes with it.", codes: []lineshaft.Code{notFound},
+			tag: tagNotifications, summary: "Delete a notification", status: http.StatusNoContent, text: "Nothing more is sent. Its log is deleted with it.", codes: []lineshaft.Code{notFound},
 		},
 		"rotateNotification": {
 			tag: tagNotifications, summary: "Replace the secret of a notification",
-			text:  "The old secret ends at once, or after overlap_seconds: until then callbacks carry a signature by each.",
+			text:  "The old secret ends at once, or after overlap_seconds: until then, callbacks carry a signature with each.",
 			codes: []lineshaft.Code{notFound, conflict}, request: example("rotate_notification_request"), response: example("create_notification_response"),
 		},
 		"testNotification": {
@@ -530,7 +530,7 @@ func notificationDocs() map[string]operationDoc {
 			codes: []lineshaft.Code{notFound, conflict}, response: example("test_notification_response"),
 		},
 		"listNotificationDeliveries": {
-			tag: tagNotifications, summary: "Read the log of a notification", text: "Newest first. What is older than 30 days is removed.",
+			tag: tagNotifications, summary: "Read the log of a notification", text: "Newest first. Deliveries older than 30 days are removed.",
 			codes: []lineshaft.Code{notFound}, response: example("list_notification_deliveries_response"),
 		},
 		"getNotificationDelivery": {

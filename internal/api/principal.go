@@ -21,9 +21,9 @@ type WhoamiResponse struct {
 
 // KeyLimits are the limits of a key.
 type KeyLimits struct {
-	FactoryUIDs       []string `json:"factory_uids,omitempty" doc:"The factories that the key reaches; all when absent, but for a run token none."`
+	FactoryUIDs       []string `json:"factory_uids,omitempty" doc:"The factories that the key reaches; if absent, all, or none for a run token."`
 	WorkerIDs         []string `json:"worker_ids,omitempty" doc:"The worker ids that a worker key may claim for."`
-	RequestsPerMinute int      `json:"requests_per_minute,omitempty" doc:"No limit when absent."`
+	RequestsPerMinute int      `json:"requests_per_minute,omitempty" doc:"If absent, there is no limit."`
 }
 
 func (s *server) whoami(ctx context.Context, _ *struct{}) (*answer[WhoamiResponse], error) {
@@ -51,7 +51,7 @@ type APIKey struct {
 	Name        string         `json:"name"`
 	Role        KeyRole        `json:"role"`
 	Owner       RunCreatorInfo `json:"owner"`
-	Hint        string         `json:"hint,omitempty" doc:"The first characters of the key, to tell keys apart."`
+	Hint        string         `json:"hint,omitempty" doc:"The first characters of the key, to recognise it by."`
 	FactoryUIDs []string       `json:"factory_uids,omitempty"`
 	WorkerIDs   []string       `json:"worker_ids,omitempty"`
 	CreatedAt   string         `json:"created_at" format:"date-time"`
@@ -70,7 +70,7 @@ type CreatedAPIKey struct {
 type CreateAPIKeyRequest struct {
 	Name        string    `json:"name" minLength:"1" maxLength:"200"`
 	Role        KeyRole   `json:"role"`
-	ExpiresAt   time.Time `json:"expires_at,omitzero" doc:"Never when absent."`
+	ExpiresAt   time.Time `json:"expires_at,omitzero" doc:"If absent, never."`
 	FactoryUIDs []string  `json:"factory_uids,omitempty" minItems:"1" maxItems:"100" doc:"Limits the key to these factories and their runs; all when absent."`
 	WorkerIDs   []string  `json:"worker_ids,omitempty" maxItems:"100" doc:"For role worker: the ids it may claim for."`
 	Owner       *KeyOwner `json:"owner,omitempty" doc:"Who the key acts as; a service account with the key's name when absent."`
@@ -79,7 +79,7 @@ type CreateAPIKeyRequest struct {
 // KeyOwner is who a key acts as.
 type KeyOwner struct {
 	Type        string `json:"type" enum:"user,service_account"`
-	UID         string `json:"uid,omitempty" maxLength:"256" doc:"A new one when absent. A key that is limited to factories may name its own owner only."`
+	UID         string `json:"uid,omitempty" maxLength:"256" doc:"If absent, a new one. A key that is limited to factories may name only its own owner."`
 	DisplayName string `json:"display_name,omitempty" maxLength:"200"`
 	Email       string `json:"email,omitempty" maxLength:"320"`
 }

@@ -121,7 +121,7 @@ func (s *server) interruptRun(ctx context.Context, in *RunPath) (*struct{}, erro
 type (
 	cancelRunInput struct {
 		RunPath
-		Cascade bool `query:"cascade" doc:"Cancels the descendants too."`
+		Cascade bool `query:"cascade" doc:"Also cancels the descendants."`
 	}
 	cancelRunOutput struct {
 		Replayed string `header:"Idempotent-Replayed" doc:"true when this is the kept answer to an earlier request with the same Idempotency-Key."`
@@ -198,7 +198,7 @@ type RunReportRequest struct {
 	Type  string          `json:"type" enum:"message,notice,plan,pull_request,reference"`
 	Text  string          `json:"text,omitempty" maxLength:"65536" doc:"Of message and notice."`
 	Level string          `json:"level,omitempty" enum:"info,warning,error" doc:"Of notice; info by default."`
-	Steps []RunReportStep `json:"steps,omitempty" maxItems:"200" doc:"Of plan: all of them, each time."`
+	Steps []RunReportStep `json:"steps,omitempty" maxItems:"200" doc:"Of a plan: all of them, each time."`
 	URL   string          `json:"url,omitempty" maxLength:"2048" doc:"Of pull_request and reference."`
 }
 
@@ -212,7 +212,7 @@ type RunReportStep struct {
 // RunReportResponse is the result of a report.
 type RunReportResponse struct {
 	RunID       string `json:"run_id"`
-	ArtifactUID string `json:"artifact_uid,omitempty" doc:"The artifact that the report made."`
+	ArtifactUID string `json:"artifact_uid,omitempty" doc:"The artifact that the report created."`
 }
 
 func (s *server) reportRun(ctx context.Context, in *ofRun[RunReportRequest]) (*answer[RunReportResponse], error) {
@@ -229,7 +229,7 @@ type uploadInput struct {
 	RunPath
 	FileName    string `query:"filename" required:"true" maxLength:"255" doc:"The name of the file, without folders."`
 	Type        string `query:"type" enum:"FILE,SCREENSHOT,PLAN" doc:"FILE by default."`
-	MimeType    string `query:"mime_type" maxLength:"200" doc:"What it is; by the name's ending when absent."`
+	MimeType    string `query:"mime_type" maxLength:"200" doc:"Its type; if absent, it follows from the file name."`
 	Title       string `query:"title" maxLength:"200"`
 	Description string `query:"description" maxLength:"2000"`
 

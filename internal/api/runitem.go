@@ -12,7 +12,7 @@ type RunItem struct {
 	TaskID             string              `json:"task_id" deprecated:"true" doc:"The same as run_id."`
 	Title              string              `json:"title"`
 	Prompt             string              `json:"prompt" doc:"The agent's task."`
-	PromptTruncated    bool                `json:"prompt_truncated,omitempty" doc:"In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the run itself for all of it."`
+	PromptTruncated    bool                `json:"prompt_truncated,omitempty" doc:"In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is too long to be shown in full. Get the run to read all of it."`
 	SubmittedPrompt    string              `json:"submitted_prompt,omitempty" doc:"The prompt as sent, with the follow-ups that came before the start."`
 	State              RunState            `json:"state"`
 	CreatedAt          string              `json:"created_at" format:"date-time"`
@@ -33,9 +33,9 @@ type RunItem struct {
 	SessionLink        string              `json:"session_link,omitempty" format:"uri" doc:"The page on this server that shows the live session."`
 	ConversationID     string              `json:"conversation_id,omitempty"`
 	ContinuesRunID     string              `json:"continues_run_id,omitempty" doc:"The run whose workspace and messages this one continues."`
-	RerunOf            string              `json:"rerun_of,omitempty" doc:"The first run with the same request, when this one was run again."`
+	RerunOf            string              `json:"rerun_of,omitempty" doc:"The first run with the same request, if this is a rerun."`
 	Attempt            int                 `json:"attempt,omitempty" doc:"Which of the runs with the same request this is, from 1."`
-	Reruns             []RunRerun          `json:"reruns,omitempty" doc:"When a single run is read: the later runs with its request, at most the first 100."`
+	Reruns             []RunRerun          `json:"reruns,omitempty" doc:"Only when you get a single run: the later runs with its request, at most the first 100."`
 	FactoryUID         string              `json:"factory_uid,omitempty"`
 	Schedule           *RunSchedule        `json:"schedule,omitempty" doc:"The schedule that started the run."`
 	Metadata           Metadata            `json:"metadata,omitempty"`
@@ -43,7 +43,7 @@ type RunItem struct {
 	RequestUsage       *RequestUsage       `json:"request_usage,omitempty"`
 	ExecutionLocation  string              `json:"execution_location" enum:"LOCAL,REMOTE"`
 	IsSandboxRunning   bool                `json:"is_sandbox_running" doc:"Whether a worker still holds a live agent process."`
-	IsCancellable      bool                `json:"is_run_type_cancellable" doc:"Whether runs of this kind can be cancelled at all; says nothing about the state."`
+	IsCancellable      bool                `json:"is_run_type_cancellable" doc:"Whether runs of this kind can be cancelled at all, whatever their state."`
 	Scope              Scope               `json:"scope"`
 }
 
@@ -74,7 +74,7 @@ type RequestUsage struct {
 	TotalTokens      int64   `json:"total_tokens"`
 	InferenceCostUSD float64 `json:"inference_cost_usd" doc:"At the prices that the operator has set; models without a price are left out."`
 	// ModelTokenUsage is filled when a single run is read.
-	ModelTokenUsage []ModelTokenUsage `json:"model_token_usage,omitempty" doc:"Model by model, when a single run is read."`
+	ModelTokenUsage []ModelTokenUsage `json:"model_token_usage,omitempty" doc:"For each model; only when you get a single run."`
 }
 
 // ModelTokenUsage is what one model of a run consumed.

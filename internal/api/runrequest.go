@@ -15,17 +15,17 @@ import (
 type RunAgentRequest struct {
 	Prompt           string              `json:"prompt,omitempty" maxLength:"1048576" doc:"What to do, at most 1 MiB. Required unless a skill or conversation_id is given."`
 	Mode             RunMode             `json:"mode,omitempty"`
-	Skill            string              `json:"skill,omitempty" doc:"A skill, owner/repo:name or owner/repo:path; wins over those of config. The owner may be left out of a repository of the run's environment or factory."`
+	Skill            string              `json:"skill,omitempty" doc:"A skill, owner/repo:name or owner/repo:path; takes precedence over those in config. You may leave out the owner of a repository in the run's environment or factory."`
 	Config           *AmbientAgentConfig `json:"config,omitempty"`
 	Title            string              `json:"title,omitempty" maxLength:"200" doc:"Made from the prompt when absent."`
 	Team             *bool               `json:"team,omitempty" doc:"Accepted; every run belongs to the team."`
 	AgentIdentityUID string              `json:"agent_identity_uid,omitempty" doc:"An agent: the run takes its configuration and belongs to its factory."`
 	OnBehalfOf       Unsupported         `json:"on_behalf_of,omitzero"`
 	ConversationID   string              `json:"conversation_id,omitempty" doc:"Continues a conversation."`
-	Attachments      []AttachmentInput   `json:"attachments,omitempty" maxItems:"5" doc:"Files for the workspace, at most 10 MB together."`
+	Attachments      []AttachmentInput   `json:"attachments,omitempty" maxItems:"5" doc:"Files for the workspace, at most 10 MB in total."`
 	Images           Unsupported         `json:"images,omitzero"`
 	ParentRunID      string              `json:"parent_run_id,omitempty"`
-	Interactive      *bool               `json:"interactive,omitempty" doc:"Accepted; it changes nothing: any run takes follow-ups while it works."`
+	Interactive      *bool               `json:"interactive,omitempty" doc:"Accepted; it changes nothing: every run takes follow-ups while it works."`
 	Metadata         Metadata            `json:"metadata,omitempty"`
 }
 
@@ -35,7 +35,7 @@ type RunMode string
 // Schema implements huma.SchemaProvider.
 func (RunMode) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
-		Type: huma.TypeString, Description: "Only normal is offered; plan and orchestrate are 422.", Extensions: map[string]any{"enum": []string{"normal"}},
+		Type: huma.TypeString, Description: "Only normal is supported; plan and orchestrate get 422.", Extensions: map[string]any{"enum": []string{"normal"}},
 	}
 }
 
@@ -144,7 +144,7 @@ func (r *RunFollowupRequest) domain(runID string) (lineshaft.NewFollowup, error)
 	for i, a := range r.Attachments {
 		if a.AttachmentID.Set {
 			return lineshaft.NewFollowup{}, lineshaft.NotSupported(fmt.Sprintf("attachments[%d].attachment_id", i),
-				"this server knows no prepared uploads; send file_name, mime_type and data")
+				"this server does not support prepared uploads; send file_name, mime_type and data")
 		}
 		files = append(files, AttachmentInput{a.FileName, a.MimeType, a.Data})
 	}

@@ -14,16 +14,16 @@ type ScheduledAgentItem struct {
 	Name            string                  `json:"name"`
 	CronSchedule    string                  `json:"cron_schedule"`
 	Timezone        string                  `json:"timezone,omitempty" doc:"An IANA name; absent is UTC."`
-	Overlap         string                  `json:"overlap,omitempty" enum:"skip,queue" doc:"What happens while the last run is live; absent starts the next beside it."`
+	Overlap         string                  `json:"overlap,omitempty" enum:"skip,queue" doc:"What happens while the last run is live; if absent, the next one starts anyway."`
 	Enabled         bool                    `json:"enabled"`
 	Prompt          string                  `json:"prompt"`
-	PromptTruncated bool                    `json:"prompt_truncated,omitempty" doc:"In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the schedule itself for all of it."`
+	PromptTruncated bool                    `json:"prompt_truncated,omitempty" doc:"In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is too long to be shown in full. Get the schedule to read all of it."`
 	AgentConfig     *AmbientAgentConfig     `json:"agent_config,omitempty"`
 	AgentUID        string                  `json:"agent_uid,omitempty"`
 	Metadata        Metadata                `json:"metadata,omitempty"`
 	Environment     *CloudEnvironmentConfig `json:"environment,omitempty" doc:"The environment of agent_config, as it is now."`
 	History         ScheduleHistory         `json:"history"`
-	LastSpawnError  *string                 `json:"last_spawn_error" doc:"Why the last fire started no run; null when it did."`
+	LastSpawnError  *string                 `json:"last_spawn_error" doc:"Why it started no run at its last time; null if it did."`
 	CreatedBy       RunCreatorInfo          `json:"created_by"`
 	UpdatedBy       RunCreatorInfo          `json:"updated_by"`
 	CreatedAt       string                  `json:"created_at" format:"date-time"`
@@ -42,14 +42,14 @@ type CreateScheduledAgentRequest struct {
 	Name         string              `json:"name" minLength:"1" maxLength:"200"`
 	CronSchedule string              `json:"cron_schedule" minLength:"1" maxLength:"256" doc:"Five cron fields, @daily and the like, or @every 1h."`
 	Timezone     string              `json:"timezone,omitempty" maxLength:"256" doc:"An IANA name such as Europe/Berlin; UTC when absent."`
-	Overlap      string              `json:"overlap,omitempty" doc:"skip or queue: what happens while the last run is live. Absent starts the next beside it. Not together with agent_config.concurrency."`
+	Overlap      string              `json:"overlap,omitempty" doc:"skip or queue: what happens while the last run is live. If absent, the next one starts anyway. Not together with agent_config.concurrency."`
 	Prompt       string              `json:"prompt,omitempty" maxLength:"1048576" doc:"Required unless agent_config names a skill."`
 	Mode         RunMode             `json:"mode,omitempty"`
 	Enabled      *bool               `json:"enabled,omitempty" doc:"True when absent."`
-	AgentUID     string              `json:"agent_uid,omitempty" doc:"The agent that its runs go to."`
+	AgentUID     string              `json:"agent_uid,omitempty" doc:"The agent for its runs."`
 	AgentConfig  *AmbientAgentConfig `json:"agent_config,omitempty"`
 	Team         *bool               `json:"team,omitempty" doc:"Accepted; every schedule belongs to the team."`
-	Metadata     Metadata            `json:"metadata,omitempty" doc:"Goes to its runs."`
+	Metadata     Metadata            `json:"metadata,omitempty" doc:"Given to its runs."`
 }
 
 // UpdateScheduledAgentRequest replaces a schedule: what is absent is cleared.
@@ -69,7 +69,7 @@ type UpdateScheduledAgentRequest struct {
 // ListScheduledAgentsResponse has schedules by name.
 type ListScheduledAgentsResponse struct {
 	Schedules []ScheduledAgentItem `json:"schedules"`
-	PageInfo  *PageInfo            `json:"page_info,omitempty" doc:"Absent when the list is whole."`
+	PageInfo  *PageInfo            `json:"page_info,omitempty" doc:"Absent if the list is complete."`
 }
 
 // DeleteScheduledAgentResponse says that a schedule is gone.

@@ -36,7 +36,7 @@ type (
 
 // Schema implements huma.SchemaProvider.
 func (RunState) Schema(r huma.Registry) *huma.Schema {
-	return enum(r, "RunState", lineshaft.RunStates(), "Where a run stands. Ended: SUCCEEDED, FAILED, ERROR and CANCELLED.")
+	return enum(r, "RunState", lineshaft.RunStates(), "The state of a run. SUCCEEDED, FAILED, ERROR and CANCELLED runs have ended.")
 }
 
 // Schema implements huma.SchemaProvider.

@@ -35,7 +35,7 @@ func wireAgentSkill(skills []lineshaft.Skill) *AgentSkill {
 // ListAgentsResponse lists skills by name.
 type ListAgentsResponse struct {
 	Agents   []AgentListItem `json:"agents"`
-	PageInfo *PageInfo       `json:"page_info,omitempty" doc:"There is more, also of the last name; absent when the list is whole."`
+	PageInfo *PageInfo       `json:"page_info,omitempty" doc:"There are more, perhaps of the last name; absent if the list is complete."`
 }
 
 // AgentListItem is a name with the skills that have it.
@@ -50,8 +50,8 @@ type AgentVariant struct {
 	Description      string               `json:"description"`
 	BasePrompt       string               `json:"base_prompt" doc:"The text of the skill."`
 	Source           AgentVariantSource   `json:"source"`
-	Environments     []VariantEnvironment `json:"environments" doc:"Those that have the repository."`
-	LastRunTimestamp *string              `json:"last_run_timestamp" format:"date-time" doc:"When the newest run with it was made that you may see; null when there is none."`
+	Environments     []VariantEnvironment `json:"environments" doc:"The environments that have the repository."`
+	LastRunTimestamp *string              `json:"last_run_timestamp" format:"date-time" doc:"When the newest run with it that you may see was created; null if there is none."`
 	Error            string               `json:"error,omitempty" doc:"With include_malformed_skills: why it cannot be used."`
 }
 
@@ -73,7 +73,7 @@ type listAgentsInput struct {
 	ListQuery
 	Repo      string `query:"repo" doc:"Only the skills of this repository, owner/repo. Otherwise those of all environments and factories."`
 	Refresh   bool   `query:"refresh" doc:"Ask the forge again instead of using what was read in the last minute."`
-	SortBy    string `query:"sort_by" enum:"name,last_run" doc:"name by default; last_run puts what was used last first."`
+	SortBy    string `query:"sort_by" enum:"name,last_run" doc:"name by default; last_run lists the most recently used first."`
 	Malformed bool   `query:"include_malformed_skills" doc:"Also list files that are not valid skills, with their error."`
 }
 

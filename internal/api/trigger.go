@@ -18,8 +18,8 @@ func choiceSchema(r huma.Registry) *huma.Schema {
 	if r.Map()[name] == nil {
 		values := map[string]any{"type": "array", "items": map[string]any{"type": []string{"string", "integer"}}, "maxItems": lineshaft.MaxChoices}
 		r.Map()[name] = &huma.Schema{
-			Description: "Values that are allowed, as a list, or in and not_in; null and empty lists impose nothing. Of several values that an event has, " +
-				"one must be in in and none in not_in; an event that has none fails in and passes not_in. Values are texts, those of pr_numbers whole numbers.",
+			Description: "The allowed values, as a list, or as in and not_in; null and empty lists allow everything. If an event has several values, " +
+				"one must be in in and none in not_in; an event without values fails in and passes not_in. Values are texts; those of pr_numbers are whole numbers.",
 			Extensions: map[string]any{"anyOf": []any{
 				values, map[string]any{"type": "object", "properties": map[string]any{"in": values, "not_in": values}, "additionalProperties": false},
 			}},
@@ -36,7 +36,7 @@ func (TriggerFilter) Schema(r huma.Registry) *huma.Schema {
 		hooks := map[string]any{"type": "array", "items": map[string]any{"type": "string"}, "maxItems": lineshaft.MaxTriggerHooks}
 		properties := map[string]*huma.Schema{
 			lineshaft.KeyWebhookIDs: {
-				Description: "Webhooks of this factory by uid, as a list or as in. Together with webhooks 1 to 50.",
+				Description: "Webhooks of this factory by uid, as a list or as in. With webhooks, 1 to 50 in all.",
 				Extensions:  map[string]any{"anyOf": []any{hooks, map[string]any{"type": "object", "properties": map[string]any{"in": hooks}, "additionalProperties": false}}},
 			},
 			lineshaft.KeyWebhooks: {Description: "Webhooks of this factory by name.", Extensions: hooks},
@@ -77,7 +77,7 @@ func wireFilter(filter lineshaft.TriggerFilter) TriggerFilter {
 
 // TriggerEvent is an event that triggers of a provider may name.
 type TriggerEvent struct {
-	Event        string            `json:"event" doc:"Its name; * stands for any, of a provider whose events are not established."`
+	Event        string            `json:"event" doc:"Its name; * stands for any event of a provider whose events are not known."`
 	FilterFields []string          `json:"filter_fields" doc:"The keys that its filters may have."`
 	FieldSpecs   []FilterFieldSpec `json:"filter_field_specs" doc:"What each of the keys is."`
 	Notice       string            `json:"notice,omitempty" doc:"Why a trigger with it never fires here."`
@@ -91,7 +91,7 @@ type FilterFieldSpec struct {
 	Value       string   `json:"value" doc:"What a value is."`
 	Forms       []string `json:"forms" doc:"How it may be written: list, in, not_in."`
 	Match       string   `json:"match" enum:"exact,any_case,pattern,part" doc:"How values are compared: as they are, in any case, as patterns with * and **, or as part of the text."`
-	AliasOf     string   `json:"alias_of,omitempty" doc:"The key that it stands for; the two exclude each other."`
+	AliasOf     string   `json:"alias_of,omitempty" doc:"The key that it stands for; use only one of the two."`
 	Required    bool     `json:"required"`
 	Notice      string   `json:"notice,omitempty" doc:"Why events usually do not have it."`
 }

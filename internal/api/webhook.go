@@ -43,13 +43,13 @@ type Webhook struct {
 	SecretName       string          `json:"secret_name" doc:"The managed secret that keeps the credential."`
 	DeliveryIDHeader string          `json:"delivery_id_header,omitempty"`
 	Enabled          bool            `json:"enabled" doc:"A disabled webhook answers 404."`
-	NeedsSecret      bool            `json:"needs_secret" doc:"The provider's secret is still to come: give it to rotateWebhook."`
-	RateLimit        int             `json:"rate_limit" doc:"Deliveries in any minute; 0 means no limit."`
+	NeedsSecret      bool            `json:"needs_secret" doc:"The provider's secret is still missing: give it to rotateWebhook."`
+	RateLimit        int             `json:"rate_limit" doc:"Deliveries per minute; 0 means no limit."`
 	MaxBodyBytes     int             `json:"max_body_bytes"`
 	ReplayGuard      bool            `json:"replay_guard"`
 	HMAC             *WebhookHMAC    `json:"hmac,omitempty"`
 	OldSecretUntil   string          `json:"old_secret_until,omitempty" format:"date-time" doc:"When the secret before the last rotation ends; absent when only the newest counts."`
-	IngressURL       string          `json:"ingress_url" doc:"Where deliveries are sent. Of a url_token webhook it ends in the placeholder {token}, except in the answer that shows the secret."`
+	IngressURL       string          `json:"ingress_url" doc:"Where deliveries are sent. For a url_token webhook it ends in the placeholder {token}, except in the answer that shows the secret."`
 	CreatedAt        string          `json:"created_at" format:"date-time"`
 	UpdatedAt        string          `json:"updated_at" format:"date-time"`
 }
@@ -76,26 +76,26 @@ type CreateWebhookRequest struct {
 	Name             string          `json:"name" minLength:"1" maxLength:"100" doc:"Unique in the factory; also a file name of its definition. It cannot be changed."`
 	AuthMode         WebhookAuthMode `json:"auth_mode,omitempty" doc:"token when absent."`
 	SignatureScheme  SignatureScheme `json:"signature_scheme,omitempty" doc:"Required with auth_mode signature, refused otherwise."`
-	Secret           *string         `json:"secret,omitempty" doc:"The secret to use. Absent: a new one is generated, that of secret_name is used, or the provider's comes later with rotateWebhook."`
-	SecretName       string          `json:"secret_name,omitempty" maxLength:"128" doc:"The managed secret to use if it exists, or to make. Absent: NAME_WEBHOOK_SECRET."`
-	DeliveryIDHeader string          `json:"delivery_id_header,omitempty" maxLength:"128" doc:"The header that tells deliveries apart."`
+	Secret           *string         `json:"secret,omitempty" doc:"The secret to use. If absent, a new one is generated, that of secret_name is used, or the provider's comes later with rotateWebhook."`
+	SecretName       string          `json:"secret_name,omitempty" maxLength:"128" doc:"The managed secret to use or create. If absent, NAME_WEBHOOK_SECRET."`
+	DeliveryIDHeader string          `json:"delivery_id_header,omitempty" maxLength:"128" doc:"The header that identifies a delivery."`
 	Enabled          *bool           `json:"enabled,omitempty" doc:"True when absent."`
-	RateLimit        *int            `json:"rate_limit,omitempty" minimum:"0" maximum:"60000" doc:"Deliveries in any minute; 0 means no limit. 60 when absent."`
+	RateLimit        *int            `json:"rate_limit,omitempty" minimum:"0" maximum:"60000" doc:"Deliveries per minute; 0 means no limit. 60 if absent."`
 	MaxBodyBytes     *int            `json:"max_body_bytes,omitempty" minimum:"1" maximum:"1048576" doc:"262144 when absent."`
 	ReplayGuard      bool            `json:"replay_guard,omitempty" doc:"A body that was accepted before is a duplicate under any delivery id."`
-	HMAC             *WebhookHMAC    `json:"hmac,omitempty" doc:"For signature_scheme hmac alone, and required there."`
+	HMAC             *WebhookHMAC    `json:"hmac,omitempty" doc:"Only for signature_scheme hmac, which requires it."`
 }
 
 // UpdateWebhookRequest changes a webhook; what is absent stays. Name, mode and
 // scheme can only be given as they are.
 type UpdateWebhookRequest struct {
-	Name             *string          `json:"name,omitempty" doc:"Another name is 422: make a second webhook instead."`
-	AuthMode         *WebhookAuthMode `json:"auth_mode,omitempty" doc:"Another mode is 422."`
-	SignatureScheme  *SignatureScheme `json:"signature_scheme,omitempty" doc:"Another scheme is 422."`
-	Secret           *string          `json:"secret,omitempty" doc:"Always 400: use rotateWebhook."`
+	Name             *string          `json:"name,omitempty" doc:"Another name gets 422: create a second webhook instead."`
+	AuthMode         *WebhookAuthMode `json:"auth_mode,omitempty" doc:"Another mode gets 422."`
+	SignatureScheme  *SignatureScheme `json:"signature_scheme,omitempty" doc:"Another scheme gets 422."`
+	Secret           *string          `json:"secret,omitempty" doc:"Always gets 400: use rotateWebhook."`
 	SecretName       *string          `json:"secret_name,omitempty" maxLength:"128" doc:"Another managed secret, which must exist; its value counts from now on."`
-	DeliveryIDHeader *string          `json:"delivery_id_header,omitempty" maxLength:"128" doc:"Empty takes it away."`
-	Enabled          *bool            `json:"enabled,omitempty" doc:"Switching it on takes the value that the managed secret has now."`
+	DeliveryIDHeader *string          `json:"delivery_id_header,omitempty" maxLength:"128" doc:"Empty removes it."`
+	Enabled          *bool            `json:"enabled,omitempty" doc:"Enabling it uses the current value of the managed secret."`
 	RateLimit        *int             `json:"rate_limit,omitempty" minimum:"0" maximum:"60000"`
 	MaxBodyBytes     *int             `json:"max_body_bytes,omitempty" minimum:"1" maximum:"1048576"`
 	ReplayGuard      *bool            `json:"replay_guard,omitempty"`
@@ -105,7 +105,7 @@ type UpdateWebhookRequest struct {
 // RotateWebhookRequest asks for a new secret.
 type RotateWebhookRequest struct {
 	Secret         *string `json:"secret,omitempty" doc:"The new secret; generated when absent. Required for schemes whose provider makes it."`
-	OverlapSeconds int     `json:"overlap_seconds,omitempty" minimum:"0" maximum:"259200" doc:"How long the old secret stays valid; absent, it ends at once."`
+	OverlapSeconds int     `json:"overlap_seconds,omitempty" minimum:"0" maximum:"259200" doc:"How long the old secret stays valid; if absent, it ends at once."`
 }
 
 // ListWebhooksResponse lists a factory's webhooks by name.

@@ -12,7 +12,7 @@ type ConnectedSelfHostedWorker struct {
 	ConnectionCount int      `json:"connection_count"`
 	ConnectedAt     string   `json:"connected_at" format:"date-time"`
 	LastSeenAt      string   `json:"last_seen_at" format:"date-time"`
-	Capacity        int      `json:"capacity" doc:"How many runs its connections take at once."`
+	Capacity        int      `json:"capacity" doc:"How many runs its connections can take at once."`
 	Load            int      `json:"load" doc:"How many they hold now."`
 	Labels          []string `json:"labels" doc:"What its connections say about their machines, each KEY=VALUE."`
 }

@@ -51,7 +51,7 @@ func (s *server) workerBody(w http.ResponseWriter, r *http.Request, in any) erro
 	bounds := boundsOf(infoFrom(r.Context()).caller)
 	data, err := io.ReadAll(io.LimitReader(r.Body, bounds.bytes+1))
 	if err != nil {
-		return lineshaft.Invalid("", "the body did not arrive whole")
+		return lineshaft.Invalid("", "the body did not arrive completely")
 	}
 	if int64(len(data)) > bounds.bytes {
 		return bounds.tooLarge
@@ -135,7 +135,7 @@ func (s *server) handBack(ctx context.Context, remote *runs.RemoteWorker, jobs [
 	for _, job := range jobs {
 		_, err := remote.EndTurn(ctx, job.ExecutionRef, lineshaft.TurnResult{State: lineshaft.Queued, Message: "the worker did not get the run", Dead: true})
 		if err != nil {
-			s.Logger.WarnContext(ctx, "could not hand the run back; its lease will", "run_id", job.RunID, "err", err)
+			s.Logger.WarnContext(ctx, "could not hand the run back; it returns when its lease ends", "run_id", job.RunID, "err", err)
 		}
 	}
 }
@@ -292,7 +292,7 @@ func boundsOf(c lineshaft.Caller) workerBounds {
 	case runs.Placed(c):
 		return workerBounds{largeBody, 1, 10_000, tooLarge}
 	default:
-		return workerBounds{strangeBody, 1, 10_000, lineshaft.Conflict("no process of its own holds this execution any more; end it and send no more reports")}
+		return workerBounds{strangeBody, 1, 10_000, lineshaft.Conflict("the worker no longer holds this execution; end it and send no more reports")}
 	}
 }
 
@@ -300,7 +300,7 @@ func boundsOf(c lineshaft.Caller) workerBounds {
 // often must not hold up its heartbeats.
 func (s *server) checkExecutorRate(executionID, path string) error {
 	if verdict, _ := s.executors.Take(executionID+" "+path, s.Now()); verdict.Wait > 0 {
-		return lineshaft.RateLimited(verdict.Wait, "a run token may make %d calls of a kind in a minute; wait %d s", executorRate, rate.Seconds(verdict.Wait))
+		return lineshaft.RateLimited(verdict.Wait, "a run token may make %d calls of a kind per minute; wait %d s", executorRate, rate.Seconds(verdict.Wait))
 	}
 	return nil
 }

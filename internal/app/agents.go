@@ -180,7 +180,7 @@ func agentPath(cfg config.Config) (seen []string, path string, err error) {
 	for _, folder := range cfg.AgentPath {
 		real, err := filepath.EvalSymlinks(folder)
 		if err != nil {
-			return nil, "", fmt.Errorf("look at agent-path: %w; install the agents there, or name another folder", err)
+			return nil, "", fmt.Errorf("check agent-path: %w; install the agents there, or name another folder", err)
 		}
 		if info, err := os.Stat(real); err != nil || !info.IsDir() {
 			return nil, "", fmt.Errorf("agent-path: %s is not a folder; name the folder that the agents are installed in", folder)

@@ -190,7 +190,7 @@ func TestS6BannerKnowsARevokedKey(t *testing.T) {
 	}
 	var out bytes.Buffer
 	start(t, cfg, options(t, &out))
-	if text := out.String(); !strings.Contains(text, "not valid any more") || !strings.Contains(text, "LINESHAFT_ADMIN_KEY") || strings.Contains(text, "$(cat") {
+	if text := out.String(); !strings.Contains(text, "no longer valid") || !strings.Contains(text, "LINESHAFT_ADMIN_KEY") || strings.Contains(text, "$(cat") {
 		t.Errorf("the banner is:\n%s", text)
 	}
 }

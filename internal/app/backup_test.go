@@ -40,7 +40,7 @@ func TestD4BannerOfARestoredServer(t *testing.T) {
 	if err := start(t, is, options(t, &out)).Stop(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if text := out.String(); !strings.Contains(text, "the one that this database had before") || !strings.Contains(text, "Bearer $LINESHAFT_API_KEY") || strings.Contains(text, "$(cat") {
+	if text := out.String(); !strings.Contains(text, "the one that this database already had") || !strings.Contains(text, "Bearer $LINESHAFT_API_KEY") || strings.Contains(text, "$(cat") {
 		t.Errorf("after a restore:\n%s", text)
 	}
 	if !strings.Contains(first.String(), "$(cat "+was.AdminKeyFile()) {

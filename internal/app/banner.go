@@ -65,11 +65,11 @@ func (a *App) banner(ctx context.Context, made, file string) {
 		fmt.Fprintf(&text, "  Admin key   %s\n              (shown once; kept in %s)\n", made, file)
 	case !there(file): // a database that was restored, or that another node has begun
 		key = "$LINESHAFT_API_KEY"
-		fmt.Fprintf(&text, "  Admin key   the one that this database had before; it is not in %s.\n"+
+		fmt.Fprintf(&text, "  Admin key   the one that this database already had; it is not in %s.\n"+
 			"              Put it into LINESHAFT_API_KEY, or start with another in LINESHAFT_ADMIN_KEY.\n", file)
 	case a.revoked(ctx, file):
 		key = "$LINESHAFT_API_KEY"
-		fmt.Fprintf(&text, "  Admin key   the one in %s is not valid any more.\n"+
+		fmt.Fprintf(&text, "  Admin key   the one in %s is no longer valid.\n"+
 			"              Put another into LINESHAFT_API_KEY, or start with a new one in LINESHAFT_ADMIN_KEY.\n", file)
 	default:
 		fmt.Fprintf(&text, "  Admin key   in %s\n", file)

@@ -17,7 +17,7 @@ func TestI5DoctorTellsOfLateCallbacks(t *testing.T) {
 		says  []string
 	}{
 		{notify.CallbackBacklog{Lag: 30 * time.Second, Pending: 3}, config.CheckOK, []string{"3 waiting"}},
-		{notify.CallbackBacklog{Lag: time.Hour}, config.CheckWarning, []string{"1h0m0s", "log of this server"}},
+		{notify.CallbackBacklog{Lag: time.Hour}, config.CheckWarning, []string{"1h0m0s", "this server's log"}},
 		{notify.CallbackBacklog{Lag: time.Hour, HeldBy: "process 7 in database shop"}, config.CheckWarning, []string{"process 7 in database shop", "pg_terminate_backend"}},
 	} {
 		check := checkCallbacks(tc.seen)

@@ -203,7 +203,7 @@ func judgeCertificates(all []certificate.Status) config.Check {
 	if state == config.CheckOK {
 		return good(name, "%s", text)
 	}
-	return bad(name, state, text, "docs/tls.md says what a CA needs to see and how files are replaced; a running server tries again by itself, and at once on SIGHUP")
+	return bad(name, state, text, "docs/tls.md says what a CA needs to see and how files are replaced; a running server tries again on its own, and at once on SIGHUP")
 }
 
 // checkCertificates checks the files, or the CA and what nodes have from it.
@@ -211,7 +211,7 @@ func checkCertificates(ctx context.Context, cfg config.Config, opts Options) con
 	if !cfg.ACME() {
 		files, err := openFiles(cfg, opts)
 		if err != nil {
-			return bad("certificate", config.CheckProblem, err.Error(), "write the certificate and its key whole, as PEM")
+			return bad("certificate", config.CheckProblem, err.Error(), "write the complete certificate and key, as PEM")
 		}
 		return judgeCertificates(files.Status())
 	}

@@ -124,7 +124,7 @@ func checkExposure(cfg config.Config) config.Check {
 	}
 	if len(cfg.TrustedProxies) > 0 && !cfg.TLS() && !strings.HasPrefix(cfg.BaseURL, "https://") {
 		return bad(name, config.CheckWarning, "a proxy is trusted, and the server does not know that people use HTTPS",
-			"set --base-url to the https address of the proxy, so that links and cookies are made for it")
+			"set --base-url to the https address of the proxy, so links and cookies match it")
 	}
 	return good(name, "%s", cfg.Listen)
 }

@@ -37,7 +37,7 @@ func (a *App) checkParts(ctx context.Context) config.Check {
 	const name = "database"
 	for _, part := range a.control.Ready(ctx) {
 		if part.Problem != "" && !part.Serves {
-			return bad(name, config.CheckProblem, part.Name+": "+part.Problem, "look at the log of this server, and that the database runs")
+			return bad(name, config.CheckProblem, part.Name+": "+part.Problem, "check this server's log, and that the database is running")
 		}
 	}
 	return good(name, "%s answers, schema is current, background jobs run", a.store.Engine())

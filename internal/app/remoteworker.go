@@ -93,7 +93,7 @@ func notAServers(cfg config.Config) error {
 	for _, file := range []string{filepath.Join(cfg.DataDir, "lineshaft.db"), cfg.AdminKeyFile(), filepath.Join(cfg.DataDir, "master.key")} {
 		_, err := os.Lstat(file)
 		if err == nil {
-			return fmt.Errorf("%s is the data directory of a server: it holds %s; give the worker one of its own with --data-dir or LINESHAFT_DATA_DIR", cfg.DataDir, filepath.Base(file))
+			return fmt.Errorf("%s is the data directory of a server: it holds %s; give the worker its own with --data-dir or LINESHAFT_DATA_DIR", cfg.DataDir, filepath.Base(file))
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf("look at the data directory: %w", err)
@@ -157,8 +157,8 @@ func (r *remoteWorker) untilOver(ctx context.Context, w executor) error {
 			told = false
 		case !told:
 			told = true
-			r.sayf("The server does not accept the key of worker %s any more: %v; it takes no more runs and stops when nothing runs\n", r.as.ID, err)
-			r.opts.Logger.ErrorContext(ctx, "the server does not accept the key of this worker any more", "worker", r.as.ID, "err", err)
+			r.sayf("The server no longer accepts the key of worker %s: %v; it takes no more runs and stops when its runs have ended\n", r.as.ID, err)
+			r.opts.Logger.ErrorContext(ctx, "the server no longer accepts the key of this worker", "worker", r.as.ID, "err", err)
 		case w.Running() == 0:
 			return err
 		}

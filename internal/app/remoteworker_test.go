@@ -172,7 +172,7 @@ func TestS3AWorkerWithARevokedKeyEnds(t *testing.T) {
 	if !app.DeniedKey(err) {
 		t.Errorf("it ended with %v", err)
 	}
-	if n := strings.Count(out.String(), "does not accept the key of worker mac any more"); n != 1 {
+	if n := strings.Count(out.String(), "no longer accepts the key of worker mac"); n != 1 {
 		t.Errorf("said %d times: %s", n, out)
 	}
 }

@@ -178,7 +178,7 @@ func checkCallbacks(b notify.CallbackBacklog) config.Check {
 	case b.Late() && b.HeldBy != "":
 		return bad(name, config.CheckWarning, fmt.Sprintf("held back for %s by a transaction that has not ended: %s", lag, b.HeldBy), mendHeld)
 	case b.Late():
-		return bad(name, config.CheckWarning, fmt.Sprintf("late by %s", lag), "look at the log of this server for: make callbacks of state changes")
+		return bad(name, config.CheckWarning, fmt.Sprintf("late by %s", lag), "look in this server's log for: make callbacks of state changes")
 	}
 	return good(name, "not late, %d waiting", b.Pending)
 }

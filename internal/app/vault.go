@@ -34,7 +34,7 @@ func loadVault(ctx context.Context, cfg config.Config, s *store.Store) (*vault.V
 	source.Create = probe == ""
 	v, err := vault.Load(ctx, source)
 	if errors.Is(err, os.ErrNotExist) && source.File != "" && probe != "" {
-		return nil, fmt.Errorf("%w. The secrets in this database are under a key that was made before: bring that one here, from a backup or from another server of this database", err)
+		return nil, fmt.Errorf("%w. The secrets in this database are encrypted with an older key: copy that one here, from a backup or from another server of this database", err)
 	}
 	return v, err
 }

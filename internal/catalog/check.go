@@ -19,7 +19,7 @@ import (
 func Check(t lineshaft.Trigger) error {
 	p := providerOf(t.Provider)
 	if p == nil {
-		return lineshaft.Invalid("provider", "%q is none of %s", t.Provider, strings.Join(lineshaft.Providers(), ", "))
+		return lineshaft.Invalid("provider", "%q is not one of %s", t.Provider, strings.Join(lineshaft.Providers(), ", "))
 	}
 	f, action := p.find(t.Event)
 	if f == nil {
@@ -37,7 +37,7 @@ func Check(t lineshaft.Trigger) error {
 			continue
 		}
 		if k.alias != "" && t.Filter.Set(k.alias) != nil {
-			return lineshaft.Invalid("filter."+name, "stands for %s, which is there, too; keep one of the two", k.alias)
+			return lineshaft.Invalid("filter."+name, "stands for %s, which is also there; keep one of the two", k.alias)
 		}
 		if err := k.check(t.Filter.Set(name)); err != nil {
 			return err
@@ -132,7 +132,7 @@ func (k *key) check(c *lineshaft.Choice) error {
 	case k.form.listed && len(c.NotIn) > 0:
 		return lineshaft.Invalid(field, "is a plain list of names; for in and not_in write ids in %s", k.alias)
 	case k.form.allowed && len(c.NotIn) > 0:
-		return lineshaft.Invalid(field, "takes a list, or in; not_in does not go with it")
+		return lineshaft.Invalid(field, "takes a list, or in; not_in is not possible")
 	case k.form.most > 0 && len(c.In) > k.form.most:
 		return lineshaft.Invalid(field, "takes exactly %d; %d are written", k.form.most, len(c.In))
 	}

@@ -112,7 +112,7 @@ func (m *ACME) renew(ctx context.Context) {
 		case <-time.After(every):
 		}
 		if err := m.cache.RenewManagedCertificates(ctx); err != nil {
-			m.cfg.Logger.WarnContext(ctx, "certificates not looked at; this is tried again", "err", err)
+			m.cfg.Logger.WarnContext(ctx, "certificates not checked; this is tried again", "err", err)
 		}
 	}
 }

@@ -118,7 +118,7 @@ func (f *Files) look(ctx context.Context, asked bool) {
 	fresh, err := parsePair(found)
 	f.fault = err
 	if err != nil {
-		f.log.WarnContext(ctx, "the new certificate cannot be used, the old one stays; write the certificate and its key whole, they are read again at once",
+		f.log.WarnContext(ctx, "the new certificate cannot be used, the old one stays; write the complete certificate and key, they are read again at once",
 			"tls_cert", f.certFile, "tls_key", f.keyFile, "until", f.current.Leaf.NotAfter, "err", err)
 		return
 	}

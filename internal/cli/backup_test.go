@@ -81,9 +81,9 @@ func TestI1BackupMistakes(t *testing.T) {
 	}
 	for _, m := range []mistake{
 		{"no file", "backup", "needs", "lineshaft backup FILE"},
-		{"file is there", "backup " + there, "is there already", "--force"},
+		{"file is there", "backup " + there, "exists already", "--force"},
 		{"nothing to restore", "restore", "needs", "lineshaft restore FILE"},
-		{"from nowhere", "migrate-database --to x", "both databases must be named", "--from lineshaft-data/lineshaft.db"},
+		{"from nowhere", "migrate-database --to x", "both databases are required", "--from lineshaft-data/lineshaft.db"},
 		{"words too many", "migrate-database a b", "does not know what to do with", "migrate-database"},
 	} {
 		t.Run(m.name, func(t *testing.T) { t.Parallel(); m.check(t) })

@@ -111,7 +111,7 @@ func Program() Deps {
 	}}
 }
 
-// options are how this program says what it is, and how it starts itself beside an agent.
+// options are how this program says what it is, and how it starts itself next to an agent.
 func options(logger *slog.Logger, out io.Writer) app.Options {
 	return app.Options{Version: Version(), Logger: logger, Out: out, Supervisor: []string{self(), "supervise"}, Program: self()}
 }

@@ -127,7 +127,7 @@ func TestI1RollbackAsks(t *testing.T) {
 			t.Errorf("%s: %d rolled back, %+v", tc.name, n, r)
 		}
 		if removes := tc.plan == removingPlan; tc.asked && (strings.Contains(r.err, "\x1b[2J") || !strings.Contains(r.err, "Revision 3 changes") ||
-			!strings.Contains(r.err, "reviewer") || strings.Contains(r.err, "- webhook issues") != removes || strings.Contains(r.err, "cannot be had again") != removes) {
+			!strings.Contains(r.err, "reviewer") || strings.Contains(r.err, "- webhook issues") != removes || strings.Contains(r.err, "cannot be recovered") != removes) {
 			t.Errorf("%s: %q", tc.name, r.err)
 		}
 		if _, body := s.sent("POST", "/plan"); tc.asked && !strings.Contains(body, "name: shop") {

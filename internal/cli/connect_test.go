@@ -67,9 +67,9 @@ func TestS6AKeyGoesToItsServerOnly(t *testing.T) {
 		{args: []string{"--url", "https://two.example"}, message: "no API key for https://two.example: LINESHAFT_API_KEY is for the server of LINESHAFT_URL", hint: "lineshaft context add", shown: "none"},
 		{args: []string{"--url", "http://one.example"}, message: "LINESHAFT_API_KEY is for the server of LINESHAFT_URL", hint: "lineshaft context add", shown: "none"},
 		{args: []string{"--url", "https://one.example:8443"}, message: "LINESHAFT_API_KEY is for the server of LINESHAFT_URL", hint: "lineshaft context add", shown: "none"},
-		{args: []string{"--url", "http://127.0.0.1:1"}, message: "LINESHAFT_API_KEY is for the server of LINESHAFT_URL", hint: "LINESHAFT_DATA_DIR", shown: "admin key of the data directory"},
+		{args: []string{"--url", "http://127.0.0.1:1"}, message: "LINESHAFT_API_KEY is for the server of LINESHAFT_URL", hint: "LINESHAFT_DATA_DIR", shown: "admin key in the data directory"},
 		{args: []string{"--context", "prod"}, message: `no API key for context "prod": it has none`, hint: "lineshaft context add prod --replace", shown: "none"},
-		{args: []string{"--context", "local"}, message: "LINESHAFT_API_KEY is not for contexts", hint: "LINESHAFT_DATA_DIR", shown: "admin key of the data directory"},
+		{args: []string{"--context", "local"}, message: "LINESHAFT_API_KEY is not for contexts", hint: "LINESHAFT_DATA_DIR", shown: "admin key in the data directory"},
 	} {
 		s := newStage(t)
 		s.deps.Environ = env

@@ -61,7 +61,7 @@ func TestI1ContextAdd(t *testing.T) {
 	if r := s.run(t.Context(), "runs", "list", "--context", "test"); r.code != shell.ExitOK || s.usedKey() != "ls_test" {
 		t.Errorf("%+v with %q", r, s.usedKey())
 	}
-	if r := s.run(t.Context(), "context", "use", "test"); r.code != shell.ExitOK || r.out != "commands go to http://server\n" {
+	if r := s.run(t.Context(), "context", "use", "test"); r.code != shell.ExitOK || r.out != "commands use http://server\n" {
 		t.Errorf("%+v", r)
 	}
 	if r := s.run(t.Context(), "whoami"); r.code != shell.ExitOK || s.usedKey() != "ls_test" || !strings.Contains(r.out, "Ada L.") {
@@ -165,7 +165,7 @@ func TestI1ContextMistakes(t *testing.T) {
 		{"whoami --context zzz", shell.ExitNotFound, `there is no context "zzz"`, "lineshaft context list"},
 		{"context use prodution", shell.ExitNotFound, `there is no context "prodution"`, "Did you mean production?"},
 		{"context use", shell.ExitUsage, "needs the name of a context", "Write: lineshaft context use NAME"},
-		{"context use production --none", shell.ExitUsage, "exclude each other", "one of them"},
+		{"context use production --none", shell.ExitUsage, "cannot be used together", "one of them"},
 		{"context remove production nope", shell.ExitNotFound, "nothing was removed", "lineshaft context list"},
 		{"context show nope", shell.ExitNotFound, `there is no context "nope"`, "lineshaft context list"},
 		{"context add production --url http://h --key-env X", shell.ExitUsage, "already", "--replace"},
@@ -196,7 +196,7 @@ func TestI1ContextOfARefusedKey(t *testing.T) {
 	refusing.mux.HandleFunc("GET /api/v1/whoami", problem(401, "authentication_required", "no"))
 	s.deps.Stdin = strings.NewReader("ls_wrong")
 	r := s.run(t.Context(), "context", "add", "prod", "--url", refusing.url, "--key-stdin")
-	if r.code != shell.ExitDenied || !strings.Contains(r.err, "nothing was kept: the server does not accept") || !strings.Contains(r.err, "--no-check") || strings.Contains(r.err, "ls_wrong") {
+	if r.code != shell.ExitDenied || !strings.Contains(r.err, "nothing was saved: the server does not accept") || !strings.Contains(r.err, "--no-check") || strings.Contains(r.err, "ls_wrong") {
 		t.Errorf("%+v", r)
 	}
 	if _, err := os.Stat(path); err == nil {

@@ -83,7 +83,7 @@ func TestF4PlanAndApply(t *testing.T) {
     enabled: true → false
 - webhook old
     its address stops working
-  automation triage: of 120 deliveries, the newest that are stored 3 would newly start a run, 40 would not any more
+  automation triage: of 120 deliveries, the newest stored, 3 would newly start a run, 40 no longer would
 `
 	if r.code != 0 || r.out != want {
 		t.Errorf("%+v", r)

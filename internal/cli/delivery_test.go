@@ -38,7 +38,7 @@ func delivered(t *testing.T) *stage {
 			return
 		}
 		w.WriteHeader(http.StatusAccepted)
-		fmt.Fprintf(w, `{"delivery_id":"new-%s","outcomes":[{"automation_name":"triage","result":"started","run_id":"run-9"},{"automation_name":"close","result":"filtered","reason":"payload.action has to be one of [\"closed\"]"}]}`, r.PathValue("id"))
+		fmt.Fprintf(w, `{"delivery_id":"new-%s","outcomes":[{"automation_name":"triage","result":"started","run_id":"run-9"},{"automation_name":"close","result":"filtered","reason":"payload.action must be one of [\"closed\"]"}]}`, r.PathValue("id"))
 	})
 	s.answer("POST /api/v1/factory/f1/test-filter", 200, `{"would_trigger":false,"checks":[{"path":"webhook","operator":"in","expected":["ci"],"seen":"ci","passed":true},`+
 		`{"path":"payload.action","operator":"in","expected":["closed"],"passed":false}]}`)

@@ -129,7 +129,7 @@ func TestI1NothingAnswers(t *testing.T) {
 	server.Close()
 	s.deps.Environ = []string{"LINESHAFT_API_KEY=ls_test"}
 	r := s.run(t.Context(), "runs", "list", "--url", address)
-	if r.code != shell.ExitFailed || r.err != "Error: nothing answers at "+address+"\n  Start a server with `lineshaft serve`, or set LINESHAFT_URL to where it runs.\n" {
+	if r.code != shell.ExitFailed || r.err != "Error: nothing answers at "+address+"\n  Start a server with `lineshaft serve`, or set LINESHAFT_URL to its address.\n" {
 		t.Errorf("%+v", r)
 	}
 }

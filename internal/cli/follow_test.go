@@ -253,10 +253,10 @@ func TestI1BlockedIsTold(t *testing.T) {
 func TestX2TheAbsentWorkerIsTold(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, flags, config, workers, want string }{
-		{"absent", "--wait", `{"worker_host":"no such"}`, `{"worker_host":"mac"}`, "-- it waits for worker no such, which is not connected; start it with an API key of role worker: lineshaft worker --id 'no such'\n"},
+		{"absent", "--wait", `{"worker_host":"no such"}`, `{"worker_host":"mac"}`, "-- it waits for worker no such, which is not connected; start it with an API key that has the role worker: lineshaft worker --id 'no such'\n"},
 		{"connected", "--wait", `{"worker_host":"mac"}`, `{"worker_host":"mac"}`, "-- it waits for worker mac\n"},
-		{"for programs", "--wait -o json", `{"worker_host":"mac"}`, "", "-- it waits for worker mac, which is not connected; start it with an API key of role worker: lineshaft worker --id mac\n"},
-		{"followed", "--follow", `{"worker_host":"mac"}`, "", "-- it waits for worker mac, which is not connected; start it with an API key of role worker: lineshaft worker --id mac\n"},
+		{"for programs", "--wait -o json", `{"worker_host":"mac"}`, "", "-- it waits for worker mac, which is not connected; start it with an API key that has the role worker: lineshaft worker --id mac\n"},
+		{"followed", "--follow", `{"worker_host":"mac"}`, "", "-- it waits for worker mac, which is not connected; start it with an API key that has the role worker: lineshaft worker --id mac\n"},
 		{"the server's own", "--wait", `{"worker_host":"hosted"}`, "", ""},
 		{"nothing said", "--wait", `{}`, "", ""},
 	} {

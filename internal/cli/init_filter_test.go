@@ -25,7 +25,7 @@ func TestI1InitSendsWhatTheFilterLetsThrough(t *testing.T) {
 		}
 		// Without the secret nothing is sent; the output says what to do.
 		r := s.run(t.Context(), "init", "--yes", "--factory", "first", "--webhook", name)
-		if r.code != shell.ExitOK || !strings.Contains(r.err, "with --secret-file one is sent") || !strings.Contains(r.err, "-- to start a run:\n") || !strings.Contains(r.err, "webhook rotate "+name) {
+		if r.code != shell.ExitOK || !strings.Contains(r.err, "add --secret-file to send one") || !strings.Contains(r.err, "-- to start a run:\n") || !strings.Contains(r.err, "webhook rotate "+name) {
 			t.Errorf("%s: %+v", name, r)
 		}
 		_, data, _ := strings.Cut(tc.line, " --data ")
@@ -49,7 +49,7 @@ func TestI1InitAddsNoSecondAutomation(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	for _, want := range []string{
-		"-- automation failed-build: listens to webhook ci already; it stays as it is, without --prompt", "no other automation is made", "automation update failed-build", `--data '{"status":"failed"}'`,
+		"-- automation failed-build: listens to webhook ci already and stays as it is, without --prompt", "no other automation is created", "automation update failed-build", `--data '{"status":"failed"}'`,
 	} {
 		if !strings.Contains(r.err, want) {
 			t.Errorf("%q is missing in\n%s", want, r.err)

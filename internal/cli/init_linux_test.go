@@ -28,7 +28,7 @@ func TestI1InitAsks(t *testing.T) {
 	}
 	for _, want := range []string{
 		"Factory [", "first", "Name of the webhook [", "Did you mean token?", "the kind \"tokn\" is not known", "the filter is not JSON", "Type JSON such as", "Prompt [", "A delivery that the filter lets through",
-		"-- factory Web shop: made", "-- webhook builds: made", "-- automation builds: made", "curl -X POST http://server/webhooks/w/", "Authorization: Bearer ",
+		"-- factory Web shop: created", "-- webhook builds: created", "-- automation builds: created", "curl -X POST http://server/webhooks/w/", "Authorization: Bearer ",
 	} {
 		if !strings.Contains(r.err, want) {
 			t.Errorf("%q is missing in\n%s", want, r.err)
@@ -78,7 +78,7 @@ func TestI1InitAsksForWhatItUses(t *testing.T) {
 			t.Errorf("%s: asked %q, want %q", tc.name, asked, tc.asked)
 		}
 	}
-	if r := s.run(t.Context(), "init", "--yes", "--webhook", "old", "--prompt", "Another", "--filter", `{"a": ["b"]}`); !strings.Contains(r.err, "it stays as it is, without --filter and --prompt: `lineshaft automation update` changes it") {
+	if r := s.run(t.Context(), "init", "--yes", "--webhook", "old", "--prompt", "Another", "--filter", `{"a": ["b"]}`); !strings.Contains(r.err, "and stays as it is, without --filter and --prompt: `lineshaft automation update` changes it") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -98,7 +98,7 @@ func TestI1InitWantsADeliveryThatPasses(t *testing.T) {
 		{"\none\n\n{\"status\": [\"failed\"]}\n\n\n", []string{`{"status":"failed"}`}},
 		{
 			"\ntwo\n\n{\"a\": {\"not_in\": [1], \"exists\": true}, \"b\": \"c\"}\n{\"a\": {\"not_in\": [\"test\"], \"exists\": true}}\n\n\n{\"a\": \"test\"}\n{\"a\": \"x\"}\n",
-			[]string{"write [", "it needs a delivery", "does not let the test delivery through", `-d '{"a": "x"}'`},
+			[]string{"write [", "a delivery is required", "does not let the test delivery through", `-d '{"a": "x"}'`},
 		},
 	} {
 		if _, err := io.WriteString(person, tc.typed); err != nil {
@@ -125,7 +125,7 @@ func TestI1InitIsLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.deps.Stdin = terminal
-	if r := s.run(t.Context(), "init"); r.code != shell.ExitFailed || !strings.Contains(r.err, "Nothing was made.") {
+	if r := s.run(t.Context(), "init"); r.code != shell.ExitFailed || !strings.Contains(r.err, "Nothing was created.") {
 		t.Errorf("%+v", r)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
@@ -133,7 +133,7 @@ func TestI1InitIsLeft(t *testing.T) {
 	asked.at, asked.do = "Factory [", cancel // as Ctrl-C does, at the first question
 	deps := s.deps
 	deps.Stdout, deps.Stderr = io.Discard, &asked
-	if code := execute(ctx, []string{"init"}, deps); code != shell.ExitFailed || !strings.Contains(asked.String(), "Nothing was made.") {
+	if code := execute(ctx, []string{"init"}, deps); code != shell.ExitFailed || !strings.Contains(asked.String(), "Nothing was created.") {
 		t.Errorf("exit %d\n%s", code, asked.String())
 	}
 	if _, err := io.WriteString(person, "\n"); err != nil { // lets the reader end

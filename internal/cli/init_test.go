@@ -63,7 +63,7 @@ func TestI1InitAgain(t *testing.T) {
 		t.Fatalf("%v, %+v", err, first)
 	}
 	r := s.run(t.Context(), "init", "--yes", "--secret-file", file(t, "secret", told.Webhook.Secret))
-	if r.code != shell.ExitOK || strings.Count(r.err, "there already") != 3 || !strings.Contains(r.out, "SUCCEEDED") {
+	if r.code != shell.ExitOK || strings.Count(r.err, "exists already") != 3 || !strings.Contains(r.out, "SUCCEEDED") {
 		t.Errorf("%+v", r)
 	}
 	if n := strings.Count(s.must(t, "runs", "list", "-o", "ndjson"), `"run_id"`); n != 2 {
@@ -98,9 +98,9 @@ func TestI1InitFails(t *testing.T) {
 		{"filter is not JSON", s, "--filter {status:failed}", shell.ExitUsage, []string{"--filter is not JSON", "@FILE"}},
 		{"filter has a mistake", s, `--webhook two --filter {"status":{"$near":1}}`, shell.ExitUsage, []string{"$near", "docs/factories.md"}},
 		{"filter does not match", s, `--webhook three --filter {"status":["failed"]} --data {"status":"ok"}`, shell.ExitUsage, []string{"does not let the test delivery through", "test-filter"}},
-		{"no delivery is known", s, `--webhook three --filter {"status":{"not_in":["ok"],"exists":true},"test":{"not_in":["x"]}} --kind linear --secret-file ` + secret, shell.ExitUsage, []string{"no delivery that is known to pass it", "--data JSON"}},
+		{"no delivery is known", s, `--webhook three --filter {"status":{"not_in":["ok"],"exists":true},"test":{"not_in":["x"]}} --kind linear --secret-file ` + secret, shell.ExitUsage, []string{"no test delivery that passes it", "--data JSON"}},
 		{"automation listens elsewhere", s, "--webhook elsewhere", shell.ExitFailed, []string{
-			`automation "elsewhere" started no run`, "--explain", "Made so far: webhook elsewhere. Fix it and continue", "copy the secret now",
+			`automation "elsewhere" started no run`, "--explain", "Created so far: webhook elsewhere. Fix it and continue", "copy the secret now",
 			"lineshaft init --yes --factory shop --webhook elsewhere --secret-file FILE",
 		}},
 		{"the run fails", s, "--webhook four --prompt ```sh\nexit\t3\n```", shell.ExitFailed, []string{"to start a run again", "copy the secret now"}},

@@ -24,7 +24,7 @@ func (sh program) docsHTMLCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use: "html", Short: "Write the documentation as static files", Args: shell.Needs(0, 0, ""),
-		Long:    "Write the documentation that a server shows at /docs as files: they need no server, and nothing from the network.",
+		Long:    "Write the documentation that a server shows at /docs as files, which need no server and no network.",
 		Example: shell.Example("lineshaft docs html --dir site", "then open site/index.html"),
 		RunE: func(*cobra.Command, []string) error {
 			if dir == "" {
@@ -39,7 +39,7 @@ func (sh program) docsHTMLCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "`FOLDER` to write to; it is made if it is not there")
+	cmd.Flags().StringVar(&dir, "dir", "", "`FOLDER` to write to; it is created if needed")
 	return cmd
 }
 
@@ -54,7 +54,7 @@ func (sh program) docsManCommand() *cobra.Command {
 				return shell.Usage("the folder is missing", "Write: lineshaft docs man --dir man")
 			}
 			if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // everyone may read manuals
-				return shell.Usage(fmt.Sprintf("cannot make the folder: %v", err), "Name a folder that you may write to.")
+				return shell.Usage(fmt.Sprintf("cannot create the folder: %v", err), "Name a folder that you may write to.")
 			}
 			written := 0
 			for _, page := range manPages(cmd.Root()) {
@@ -68,7 +68,7 @@ func (sh program) docsManCommand() *cobra.Command {
 			})
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", "", "`FOLDER` to write to; it is made if it is not there")
+	cmd.Flags().StringVar(&dir, "dir", "", "`FOLDER` to write to; it is created if needed")
 	return cmd
 }
 

@@ -84,7 +84,7 @@ func TestI1ManPagesNeedAFolder(t *testing.T) {
 	if r := s.run(t.Context(), "docs", "man"); r.code != shell.ExitUsage || !strings.Contains(r.err, "--dir man") {
 		t.Errorf("%+v", r)
 	}
-	if r := s.run(t.Context(), "docs", "man", "--dir", filepath.Join(file(t, "f", ""), "below")); r.code != shell.ExitUsage || !strings.Contains(r.err, "cannot make the folder") {
+	if r := s.run(t.Context(), "docs", "man", "--dir", filepath.Join(file(t, "f", ""), "below")); r.code != shell.ExitUsage || !strings.Contains(r.err, "cannot create the folder") {
 		t.Errorf("%+v", r)
 	}
 }

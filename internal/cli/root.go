@@ -21,15 +21,15 @@ func (sh program) root(programs server.Programs) *cobra.Command {
 		Long: "Lineshaft runs cloud agents on your own machines.\n\n" +
 			"`lineshaft serve` starts a server; the other commands talk to one. They find it through\n" +
 			"LINESHAFT_URL (default " + shell.DefaultURL + ") and authenticate with LINESHAFT_API_KEY, or through a\n" +
-			"saved context (`lineshaft context`); on the server's own machine the admin key in its data\n" +
-			"directory is used when nothing else is set.\n\n" +
+			"saved context (`lineshaft context`). On the server's own machine, they use the admin key in its data\n" +
+			"directory if nothing else is set.\n\n" +
 			"Exit codes: 0 it worked, 1 it failed, 2 the command line is wrong, 3 not found, 4 not allowed.\n" +
 			"`lineshaft run --wait` fails when the run does.",
 		Example: shell.Example(
 			"lineshaft serve", "start a server here",
-			"lineshaft init", "from nothing to a run that a webhook started",
+			"lineshaft init", "set up a webhook that starts a run",
 			`lineshaft run "Fix the failing test" --follow`, "start a run and watch it",
-			"lineshaft runs list --state failed", "what went wrong lately",
+			"lineshaft runs list --state failed", "what failed lately",
 		),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -97,7 +97,7 @@ func TestI1ScheduleMistakes(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []mistake{
 		{"no name", "schedule create", "needs a name", "lineshaft schedule create NAME"},
-		{"no times", "schedule create n --prompt p", "needs its times", "--cron @daily"},
+		{"no times", "schedule create n --prompt p", "needs a cron expression", "--cron @daily"},
 		{"overlap", "schedule create n --cron @daily --overlap never", "neither skip nor queue", "Leave it out"},
 		{"two prompts", "schedule create n --cron @daily --prompt p --prompt-file f", "one prompt", "not both"},
 		{"nothing", "schedule update watch", "nothing to change", "--cron"},
@@ -105,7 +105,7 @@ func TestI1ScheduleMistakes(t *testing.T) {
 		{"no expression", "schedule next", "needs a cron expression", "next CRON"},
 		{"bad expression", "schedule next @never", "the cron expression: ", "docs/schedules.md"},
 		{"bad zone", "schedule next @daily --timezone Berlin", "did you mean Europe/Berlin?", "docs/schedules.md"},
-		{"count", "schedule next @daily --count 0", "not between 1 and 1000", "Five"},
+		{"count", "schedule next @daily --count 0", "not between 1 and 1000", "five"},
 		{"from", "schedule next @daily --from soon", "is not a time", "--from 12h"},
 		{"unknown", "schedule lsit", "is not a command", "Did you mean `lineshaft schedule list`?"},
 	} {
@@ -126,7 +126,7 @@ func TestI1ScheduleMistakes(t *testing.T) {
 	}
 }
 
-// An automation may fire at given times, beside its webhooks or without any.
+// An automation may fire at set times, with or without webhooks.
 func TestI1AutomationWithASchedule(t *testing.T) {
 	t.Parallel()
 	at := []string{"automation", "create", "sweep", "--factory", factoryOne, "--prompt", "p"}

@@ -76,7 +76,7 @@ func TestI1ServeProblems(t *testing.T) {
 	s := newStage(t)
 	s.setenv("LINESHAFT_RATE_LIMIT=fast")
 	_, r := served(t, s, "serve", "--config", file(t, "l.yaml", "lisen: x\n"), "--lease", "soon")
-	for _, want := range []string{"Error: the settings are not right:", `unknown key "lisen"; did you mean listen?`, "LINESHAFT_RATE_LIMIT:", "--lease:", "lineshaft serve --help"} {
+	for _, want := range []string{"Error: the settings are not valid:", `unknown key "lisen"; did you mean listen?`, "LINESHAFT_RATE_LIMIT:", "--lease:", "lineshaft serve --help"} {
 		if !strings.Contains(r.err, want) {
 			t.Errorf("%q is missing in %q", want, r.err)
 		}
@@ -188,7 +188,7 @@ func TestI1Doctor(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s.deps.Doctor = func(context.Context, config.Config) ([]config.Check, error) { return nil, errors.New("out of order") }
-	if r := s.run(t.Context(), "doctor"); r.code != shell.ExitFailed || !strings.Contains(r.err, "examine this machine: out of order") {
+	if r := s.run(t.Context(), "doctor"); r.code != shell.ExitFailed || !strings.Contains(r.err, "check this machine: out of order") {
 		t.Errorf("%+v", r)
 	}
 }

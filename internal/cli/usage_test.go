@@ -44,14 +44,14 @@ func TestI1Mistakes(t *testing.T) {
 		{"flag without value", "runs list --name", "--name needs a value", "Write: --name NAME. See `lineshaft runs list --help"},
 		{"bad number", "runs list --limit many", `--limit "many" is not a whole number`, "lineshaft runs list --help"},
 		{"bad switch", "runs list --all=perhaps", `--all "perhaps" is not true or false`, "lineshaft runs list --help"},
-		{"bad output", "runs list -o xml", `--output "xml" is none of table, json, ndjson, yaml`, "--help"},
+		{"bad output", "runs list -o xml", `--output "xml" is not one of table, json, ndjson, yaml`, "--help"},
 		{"no id", "runs get", "`lineshaft runs get` needs a run id", "Write: lineshaft runs get RUN_ID"},
 		{"two ids", "runs get a b", `does not know what to do with "b"`, "Write: lineshaft runs get RUN_ID"},
 		{"no ids", "runs cancel", "needs a run id (`lineshaft runs list` shows them)", "Write: lineshaft runs cancel RUN_ID..."},
 		{"arguments to list", "runs list failed", `does not know what to do with "failed"`, "lineshaft runs list"},
 		{"bad state", "runs list --state cancled", `--state "cancled" is not a state`, "Did you mean cancelled?"},
 		{"far state", "runs list --state zzz", "is not a state", "States are: queued"},
-		{"bad sort", "runs list --sort age", `--sort "age" is none of`, "Leave it out"},
+		{"bad sort", "runs list --sort age", `--sort "age" is not one of`, "Leave it out"},
 		{"limit too large", "runs list --limit 1000", "not between 1 and 500", "--all"},
 		{"limit zero", "runs list --limit 0", "not between 1 and 500", "--all"},
 		{"bad time", "runs list --since yesterday", `--since "yesterday" is not a time`, "--since 12h"},
@@ -87,7 +87,7 @@ func TestI1MistakesOfRun(t *testing.T) {
 	one, two := file(t, "same.txt", "1"), file(t, "same.txt", "2")
 	for _, tc := range []mistake{
 		{"unknown flag", "run Hi --folow", "unknown flag: --folow", "Did you mean --follow?"},
-		{"no conversation", "run x --conversation=", "--conversation is empty", "begin a new conversation"},
+		{"no conversation", "run x --conversation=", "--conversation is empty", "start a new conversation"},
 		{"no prompt", "run", "a run needs a prompt", `lineshaft run "what the agent should do"`},
 		{"prompt without quotes", "run fix the bug", "more than one argument", "with quotes around"},
 		{"blank prompt", "run \u00a0", "the prompt is empty", "Write: lineshaft run"},
@@ -101,7 +101,7 @@ func TestI1MistakesOfRun(t *testing.T) {
 		{"six files", "run Hi --file a --file b --file c --file d --file e --file f", "6 files; at most 5", "one archive"},
 		{"same name", "run Hi --file " + one + " --file " + two, "two files are named same.txt", "Rename one"},
 		{"bad tool", "run Hi --mcp nothing", `--mcp "nothing" is not a tool server`, "NAME=https://"},
-		{"bad tool JSON", "run Hi --mcp {x", "--mcp is not readable as JSON", `"command"`},
+		{"bad tool JSON", "run Hi --mcp {x", "--mcp is not valid JSON", `"command"`},
 	} {
 		t.Run(tc.name, func(t *testing.T) { t.Parallel(); tc.check(t) })
 	}

@@ -228,7 +228,7 @@ func TestI1WatchKeys(t *testing.T) {
 	p.Types("go")
 	p.Reads("opened http://server.example/runs/1")
 	p.Types("o")
-	p.Reads("the browser could not be started; open http://server.example/runs/1")
+	p.Reads("the browser could not be opened; go to http://server.example/runs/1")
 	p.Types("/")
 	p.Reads("Find:")
 	p.Types("old work\r")
@@ -244,7 +244,7 @@ func TestI1WatchKeys(t *testing.T) {
 	b.set()
 	p.passes(6 * time.Second)
 	p.Types("ssss")
-	p.Reads("Esc takes the filter away")
+	p.Reads("Esc clears the filter")
 	p.Types("q")
 	if code, _ := p.ends(); code != 0 {
 		t.Error(code)
@@ -334,7 +334,7 @@ func TestI1WatchGivesTheTerminalBack(t *testing.T) {
 				p.signal(terminal.SignalEnd)
 			case "panic":
 				p.Types("o")
-				if code, text := p.ends(); code != shell.ExitFailed || !strings.Contains(text, "lineshaft itself: a mistake of ours") || !strings.Contains(text, "Please report it") || !p.Echoes() {
+				if code, text := p.ends(); code != shell.ExitFailed || !strings.Contains(text, "a bug in lineshaft: a mistake of ours") || !strings.Contains(text, "Please report it") || !p.Echoes() {
 					t.Errorf("exit %d, echo %v: %s", code, p.Echoes(), text)
 				}
 				return
@@ -384,7 +384,7 @@ func TestI1WatchInAPipe(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	s.terminal(80)
-	if r := s.run(t.Context(), "runs", "watch"); r.code != shell.ExitUsage || !strings.Contains(r.err, "needs keys") || strings.Contains(r.out, "\x1b") {
+	if r := s.run(t.Context(), "runs", "watch"); r.code != shell.ExitUsage || !strings.Contains(r.err, "reads keys") || strings.Contains(r.out, "\x1b") {
 		t.Errorf("%+v", r)
 	}
 	s.terminal(0)

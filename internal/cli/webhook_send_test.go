@@ -138,7 +138,7 @@ func TestW6SendTellsThatTheBodyHasAnID(t *testing.T) {
 		{"github", `{"id":"other"}`, false},
 	} {
 		args := []string{"webhook", "send", url, "--scheme", tc.scheme, "--secret-file", file(t, "s", "s3cret"), "--data", tc.data}
-		if r := newStage(t).run(t.Context(), append(args, "--id", "mine")...); r.code != 0 || strings.Contains(r.err, "--id does not count") != tc.told {
+		if r := newStage(t).run(t.Context(), append(args, "--id", "mine")...); r.code != 0 || strings.Contains(r.err, "--id has no effect") != tc.told {
 			t.Errorf("%+v: %+v", tc, r)
 		}
 		if r := newStage(t).run(t.Context(), args...); r.code != 0 || strings.Contains(r.err, "--id") {

@@ -133,7 +133,7 @@ func TestW3LinesToCopy(t *testing.T) {
 		{
 			"needs secret first",
 			[]string{`"token"`, `"signature","signature_scheme":"slack"`, `"enabled":true,"needs_secret":false`, `"enabled":false,"needs_secret":true`},
-			"-- So take the secret from Slack first, run this, and enter the URL then\nlineshaft webhook rotate ci --factory f1 --secret-file FILE",
+			"-- So get the secret from Slack first, run this, and then enter the URL\nlineshaft webhook rotate ci --factory f1 --secret-file FILE",
 		},
 		{"disabled", []string{`"enabled":true`, `"enabled":false`, `"ci"`, `"a b'c"`}, `lineshaft webhook enable 'a b'\''c' --factory f1`},
 	} {
@@ -155,7 +155,7 @@ func TestW4ProvidersThatAsk(t *testing.T) {
 	t.Parallel()
 	r := newStage(t).run(t.Context(), "webhook", "create", "--help")
 	told := strings.Join(strings.Fields(r.out), " ")
-	if !strings.Contains(told, "Discord, Dropbox, Slack and Zoom ask the address") || !strings.Contains(told, "first and give it with --secret-file") {
+	if !strings.Contains(told, "Discord, Dropbox, Slack and Zoom send a request to the address") || !strings.Contains(told, "first and pass it with --secret-file") {
 		t.Error(r.out)
 	}
 }
@@ -177,7 +177,7 @@ func TestI1WebhookMistakes(t *testing.T) {
 		{"negative rate", "webhook update ci --rate-limit -1", "--rate-limit -1 is not between 0 and 60000", "in that range"},
 		{"rate in words", "webhook create ci --rate-limit x", `--rate-limit "x" is not a whole number`, "lineshaft webhook create --help"},
 		{"hmac without header", "webhook create ci --scheme hmac", "needs the header that carries the signature", "--hmac-header HEADER"},
-		{"hmac without scheme", "webhook create ci --hmac-header X", "go with --scheme hmac only", "add --scheme hmac"},
+		{"hmac without scheme", "webhook create ci --hmac-header X", "need --scheme hmac", "add --scheme hmac"},
 		{"hmac digest", "webhook create ci --scheme hmac --hmac-header X --hmac-digest sha265", `--hmac-digest "sha265" is not known`, "Did you mean sha256?"},
 		{"sent hmac without header", "webhook send https://x.example/w --scheme hmac", "needs the header that carries the signature", "--hmac-header HEADER"},
 		{"no webhook", "webhook get", "needs the name or uid", "Write: "},

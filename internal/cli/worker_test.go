@@ -71,7 +71,7 @@ func TestX1WorkerMistakes(t *testing.T) {
 		{[]string{"--id", "hosted"}, nil, shell.ExitUsage, "the server's own worker"},
 		{[]string{"--id", "a b"}, nil, shell.ExitUsage, "letters, digits"},
 		{[]string{"--id", "mac", "--server", "nowhere"}, nil, shell.ExitUsage, "not the address of a server"},
-		{[]string{"--id", "mac", "--server", "127.0.0.1:8484"}, nil, shell.ExitUsage, "Write a whole URL in --server or LINESHAFT_URL"},
+		{[]string{"--id", "mac", "--server", "127.0.0.1:8484"}, nil, shell.ExitUsage, "Write a full URL in --server or LINESHAFT_URL"},
 		{[]string{"--id", "mac", "--isolation", "magic"}, nil, shell.ExitUsage, "`lineshaft worker --help` lists all settings"},
 		{[]string{"--id", "mac", "--label", "os"}, nil, shell.ExitUsage, "a label is KEY=VALUE"},
 		{[]string{"--id", "mac", "--lease", "2s"}, nil, shell.ExitUsage, "unknown flag: --lease"},
@@ -138,7 +138,7 @@ func TestS1AWorkersKeyGoesToItsServer(t *testing.T) {
 		if (as.Key == "ls_worker") != tc.taken || (r.code == shell.ExitOK) != tc.taken {
 			t.Errorf("%s: key %q, %+v", tc.name, as.Key, r)
 		}
-		if !tc.taken && (r.code != shell.ExitDenied || !strings.Contains(r.err, "LINESHAFT_API_KEY is for the server of LINESHAFT_URL") || !strings.Contains(r.err, "Set LINESHAFT_URL to the worker's server")) {
+		if !tc.taken && (r.code != shell.ExitDenied || !strings.Contains(r.err, "LINESHAFT_API_KEY is for the server of LINESHAFT_URL") || !strings.Contains(r.err, "set LINESHAFT_URL to the worker's server")) {
 			t.Errorf("%s: %+v", tc.name, r)
 		}
 	}

@@ -57,7 +57,7 @@ func TestOIDCRoles(t *testing.T) {
 	if !reflect.DeepEqual(c.OIDCRoles, want) {
 		t.Errorf("%+v", c.OIDCRoles)
 	}
-	for text, hint := range map[string]string{"ops": "not value=role", "=admin": "not value=role", "ops=amdin": "did you mean admin?", "ops=worker": "none of viewer", "ops=run": "none of", "ops=": "none of"} {
+	for text, hint := range map[string]string{"ops": "not value=role", "=admin": "not value=role", "ops=amdin": "did you mean admin?", "ops=worker": "not one of viewer", "ops=run": "not one of", "ops=": "not one of"} {
 		if err := v.set([]string{text}); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%q: %v", text, err)
 		}

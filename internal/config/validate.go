@@ -93,7 +93,7 @@ func (c Config) checkChildren() []error {
 	var errs []error
 	for _, name := range c.ChildHarnesses {
 		if !slices.Contains(lineshaft.HarnessTypes(), name) {
-			errs = append(errs, fmt.Errorf("child-harnesses: %q is none of %s", name, strings.Join(lineshaft.HarnessTypes(), ", ")))
+			errs = append(errs, fmt.Errorf("child-harnesses: %q is not one of %s", name, strings.Join(lineshaft.HarnessTypes(), ", ")))
 		}
 	}
 	return errs

@@ -35,7 +35,7 @@ func TestValidate(t *testing.T) {
 		}, "blob-dir and blob-url"},
 		{"webhook base URL", func(c *Config) { c.WebhookBaseURL = "ftp://x" }, "webhook-base-url: write a whole URL"},
 		{"negative slots", func(c *Config) { c.MaxConcurrentRuns = -1 }, "max-concurrent-runs: -1 is not between 0 and 10000"},
-		{"unknown harness of children", func(c *Config) { c.ChildHarnesses = []string{"shell", "bash"} }, `child-harnesses: "bash" is none of shell`},
+		{"unknown harness of children", func(c *Config) { c.ChildHarnesses = []string{"shell", "bash"} }, `child-harnesses: "bash" is not one of shell`},
 		{"no descendants", func(c *Config) { c.MaxDescendants = 0 }, "max-descendants: 0 is not between 1"},
 		{"negative memory", func(c *Config) { c.MemoryLimit = -1 }, "memory-limit"},
 		{"negative cache", func(c *Config) { c.EnvironmentCache = -1 }, "environment-cache"},
@@ -81,7 +81,7 @@ func TestValidate(t *testing.T) {
 func TestX5ValidateIsolation(t *testing.T) {
 	t.Parallel()
 	tryValidate(t, []validateCase{
-		{"isolation", func(c *Config) { c.Isolation = "docker" }, `isolation: "docker" is none of bubblewrap, container, kubernetes, none`},
+		{"isolation", func(c *Config) { c.Isolation = "docker" }, `isolation: "docker" is not one of bubblewrap, container, kubernetes, none`},
 		{"egress", func(c *Config) { c.Egress = "" }, "egress"},
 		{"no isolation, no network", func(c *Config) { c.Isolation, c.Egress = "none", "none" }, "egress: without isolation"},
 		{"isolation, no network", func(c *Config) { c.Isolation, c.Egress = "bubblewrap", "none" }, ""},

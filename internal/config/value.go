@@ -114,7 +114,7 @@ func noneOf(word string, known []string) error {
 	if near := nearest.Word(word, known); near != "" {
 		hint = fmt.Sprintf("; did you mean %s?", near)
 	}
-	return fmt.Errorf("%q is none of %s%s", word, strings.Join(known, ", "), hint)
+	return fmt.Errorf("%q is not one of %s%s", word, strings.Join(known, ", "), hint)
 }
 
 func secret(to *Secret) value {

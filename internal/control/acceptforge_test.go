@@ -172,7 +172,7 @@ func TestF6ForgeRedeliveryAndReasons(t *testing.T) {
 		}
 		req.DryRun = true
 		foretold := byName(must[trigger.Redelivered](w.bench)(w.s.Redeliver(w.Context(), w.admin, req, nil)).Outcomes)
-		if o := foretold["b docs"]; o.Result != lineshaft.ResultFiltered || o.Reason != `event has to be one of ["issue_closed"]; it is "issue_opened"` {
+		if o := foretold["b docs"]; o.Result != lineshaft.ResultFiltered || o.Reason != `event must be one of ["issue_closed"]; it is "issue_opened"` {
 			w.Errorf("%+v", foretold)
 		}
 	})

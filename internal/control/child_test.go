@@ -378,7 +378,7 @@ func TestX15BoundWorkersTakeRunsOfTheirFactories(t *testing.T) {
 		if got := claim(factories[2], factories[0]); !slices.Equal(got, []string{runs[0], runs[2]}) {
 			b.Fatalf("claimed %v, want %v", got, []string{runs[0], runs[2]})
 		}
-		if run := b.run(runs[1]); !strings.Contains(run.Status.Message, "bound to other factories") {
+		if run := b.run(runs[1]); !strings.Contains(run.Status.Message, "limited to other factories") {
 			b.Errorf("%q", run.Status.Message)
 		}
 		if got := claim(); !slices.Equal(got, []string{runs[1], free}) {

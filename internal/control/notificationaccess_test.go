@@ -183,7 +183,7 @@ func TestS5AddressesAreShortForReaders(t *testing.T) {
 		short := "https://hooks.example:8443/…" // as a script copies it that reads with one key and writes with another
 		_, err := b.s.UpdateNotification(b.Context(), b.admin, n.ID, notify.NotificationChange{URL: &short})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
-		if !strings.Contains(err.Error(), "whole address") {
+		if !strings.Contains(err.Error(), "full address") {
 			b.Error(err)
 		}
 	})

@@ -31,7 +31,7 @@ func TestH9CreateNotificationOnce(t *testing.T) {
 		}
 		again, err := b.s.CreateNotification(b.Context(), b.admin, asked)
 		wantCode(b, err, lineshaft.CodeConflict)
-		if !strings.Contains(err.Error(), "Chat was made already") || again.Secret != "" {
+		if !strings.Contains(err.Error(), "Chat was already created") || again.Secret != "" {
 			b.Errorf("%v with %+v", err, again)
 		}
 		asked.Once = onceKey("/notifications", "a-token-of-a-form-2")

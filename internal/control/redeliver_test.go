@@ -80,7 +80,7 @@ func TestW15DryRun(t *testing.T) {
 				{AutomationName: "a follow", Result: lineshaft.ResultFollowedUp, RunID: live},
 				{AutomationName: "b cancel", Result: lineshaft.ResultStarted},
 				{AutomationName: "c new", Result: lineshaft.ResultStarted},
-				{AutomationName: "d filtered", Result: lineshaft.ResultFiltered, Reason: `payload.issue.state has to be one of ["open"]; it is missing`},
+				{AutomationName: "d filtered", Result: lineshaft.ResultFiltered, Reason: `payload.issue.state must be one of ["open"]; it is missing`},
 				{AutomationName: "e disabled", Result: lineshaft.ResultDisabled, Reason: "the automation is disabled"},
 				{AutomationName: "f braked", Result: lineshaft.ResultStarted},
 			}

@@ -253,7 +253,7 @@ func TestS1SecretThatIsGoneFailsTheRunAlone(t *testing.T) {
 		must[lineshaft.Secret](b)(b.s.UpdateSecret(b.Context(), b.admin, "SHUT", secrets.SecretChange{Access: &granted}))
 		wantCode(b, b.s.DeleteSecret(b.Context(), b.admin, "GONE"), "")
 		for _, job := range b.claim(3) {
-			want := map[string]string{gone: "GONE does not exist any more", shut: "SHUT is granted by definitions only", good: ""}[job.RunID]
+			want := map[string]string{gone: "GONE does not exist any more", shut: "SHUT can only be granted by definitions", good: ""}[job.RunID]
 			if want == "" && (job.Fault != "" || job.Secrets["GOOD"] != hidden) {
 				b.Errorf("the good run has the fault %q", job.Fault)
 			}

@@ -53,7 +53,7 @@ func Parse(t lineshaft.Timing) (*Schedule, error) {
 	if strings.HasPrefix(text, "@") {
 		named, ok := names[strings.ToLower(text)]
 		if !ok {
-			return nil, lineshaft.Invalid("cron", "%q is none of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually and @every 1h", lineshaft.Clip(text, 60))
+			return nil, lineshaft.Invalid("cron", "%q is not one of @hourly, @daily, @midnight, @weekly, @monthly, @yearly, @annually and @every 1h", lineshaft.Clip(text, 60))
 		}
 		text = named
 	}

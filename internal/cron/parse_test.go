@@ -107,7 +107,7 @@ func TestF6ParseRefuses(t *testing.T) {
 		"0 0 31 2 *":            "never fires",
 		"0 0 30-31 FEB *":       "never fires",
 		"0 0 31 4,6,9,11 */2":   "never fires",
-		"@reboot":               "none of @hourly",
+		"@reboot":               "not one of @hourly",
 		"@everysecond":          "after @every",
 		"@5minutes":             "none of",
 		"@every":                "after @every",

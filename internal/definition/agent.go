@@ -18,7 +18,7 @@ func agentKeys(a *lineshaft.Agent) []key {
 	return append([]key{
 		{name: "description", doc: "What the agent is for.", null: sameAsAbsent, value: text(&a.Description, textRules{most: lineshaft.MaxDescriptionRunes})},
 		{name: "agentType", doc: "The part it plays; CUSTOM by default. Exactly one is the FOREMAN (or MAIN).", null: sameAsAbsent, value: agentType(&a.Type)},
-		{name: "prompt", doc: "The prompt, for one that cannot stand below the front matter because it begins or ends with blank space.", value: text(&a.Prompt, textRules{})},
+		{name: "prompt", doc: "The prompt, if it cannot be below the front matter because it begins or ends with blank space.", value: text(&a.Prompt, textRules{})},
 		credentialStrategy(),
 	}, configKeys(&a.Config)...)
 }

@@ -19,8 +19,8 @@ func automationKeys(a *lineshaft.Automation) []key {
 			name: "title", doc: "What its runs are called, in up to 200 characters; may hold {{payload.path}}. By default the words of the provider that sends, or the name.",
 			value: text(&a.Title, textRules{most: lineshaft.MaxTitleRunes}),
 		},
-		{name: "maxRunsPerHour", doc: "A brake; 0 is none.", value: whole(&a.MaxRunsPerHour, 0, lineshaft.MaxRunsPerHourCap, 0)},
-		{name: "prompt", doc: "The prompt, for one that cannot stand below the front matter because it begins or ends with blank space.", value: text(&a.Prompt, textRules{})},
+		{name: "maxRunsPerHour", doc: "0 means no limit.", value: whole(&a.MaxRunsPerHour, 0, lineshaft.MaxRunsPerHourCap, 0)},
+		{name: "prompt", doc: "The prompt, if it cannot be below the front matter because it begins or ends with blank space.", value: text(&a.Prompt, textRules{})},
 	}, configKeys(&a.Config)...)
 }
 

@@ -179,7 +179,7 @@ func (p *parsing) checkForeman() {
 	case 0:
 		if p.unreadAgents == 0 {
 			p.add(lineshaft.FileProblem{
-				File: factoryFile, Line: 1, Column: 1, Code: CodeMissingRequired, Message: "the factory has no foreman, the agent that work without another one goes to",
+				File: factoryFile, Line: 1, Column: 1, Code: CodeMissingRequired, Message: "the factory has no foreman, the agent that gets work that names no agent",
 				Hint: "give one of its agents agentType: FOREMAN, or add agents/" + lineshaft.ForemanName + "/agent.md with it",
 			})
 		}

@@ -33,7 +33,7 @@ func configKeys(c *lineshaft.AgentConfig) []key {
 		{name: "model", doc: "The language model, for the built-in agent.", null: sameAsAbsent, value: text(&c.ModelID, word)},
 		{name: "harness", doc: "What drives the agent: a word such as shell, or a block.", value: harness(&c.Harness)},
 		{name: "runner", doc: "The name of a runner, on whose kind of machine runs work.", null: sameAsAbsent, value: text(&c.RunnerID, word)},
-		{name: "environmentId", doc: "The id of the environment that is made ready for runs.", null: sameAsAbsent, value: text(&c.EnvironmentID, word)},
+		{name: "environmentId", doc: "The id of the environment that is prepared for runs.", null: sameAsAbsent, value: text(&c.EnvironmentID, word)},
 		{name: "workerHost", doc: "The id of a self-hosted worker; hosted is the server's own.", null: func() { c.WorkerHost = lineshaft.HostedWorker }, value: workerHost(&c.WorkerHost)},
 		{name: "secrets", doc: "Names of managed secrets that runs get as variables.", value: ownSecrets(&c.Secrets)},
 		{name: "mcpServers", doc: "Tool servers by name.", value: ownServers(&c.MCPServers)},

@@ -121,7 +121,7 @@ func (p *parsing) checkName(file, name string) bool {
 	return true
 }
 
-// checkTwice finds x.yaml beside x.yml.
+// checkTwice finds x.yaml next to x.yml.
 func (p *parsing) checkTwice(file string, kind Kind, name string) bool {
 	if other, twice := p.places[placeKey(kind, name, "")]; twice {
 		p.file(file, fmt.Sprintf("%s describes the %s %s already", other.file, kind, name), "keep one of the two").as(CodeDuplicatePath)

@@ -109,7 +109,7 @@ func (c *collector) add(name string, from io.Reader) error {
 	case c.count > MaxFiles:
 		return tooLarge("the folder has more than %d files", MaxFiles)
 	case c.bytes > MaxBytes:
-		return tooLarge("the files have more than %d bytes together", MaxBytes)
+		return tooLarge("the files have more than %d bytes in total", MaxBytes)
 	case len(text) > MaxFileBytes:
 		return tooLarge("%s has more than %d bytes", name, MaxFileBytes)
 	case !storable(string(text)) && unused(strings.Split(name, "/")):

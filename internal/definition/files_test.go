@@ -45,7 +45,7 @@ func TestF2ReadFS(t *testing.T) {
 		"link":       {fstest.MapFS{"agents/a": {Mode: fs.ModeSymlink}}, lineshaft.CodeInvalidRequest, "agents/a is a link"},
 		"large file": {fstest.MapFS{"a": {Data: make([]byte, MaxFileBytes+1)}}, lineshaft.CodePayloadTooLarge, "a has more than 1310720 bytes"},
 		"many":       {many, lineshaft.CodePayloadTooLarge, "more than 2000 files"},
-		"large":      {large, lineshaft.CodePayloadTooLarge, "more than 16777216 bytes together"},
+		"large":      {large, lineshaft.CodePayloadTooLarge, "more than 16777216 bytes in total"},
 	} {
 		if _, err := ReadFS(c.folder); err == nil || lineshaft.CodeOf(err) != c.code || !strings.Contains(err.Error(), c.text) {
 			t.Errorf("%s: %v", name, err)

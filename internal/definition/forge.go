@@ -106,7 +106,7 @@ func integrations() value {
 		seen[v.kind] = true
 		for _, scope := range []string{"linear", "jira", teamsIntegration} {
 			if f := n.get(scope); f != nil && scope != v.kind {
-				r.wrong(f, joinPath(path, scope), "goes with type "+scope+" only", "take it out")
+				r.wrong(f, joinPath(path, scope), "is only for type "+scope, "take it out")
 			}
 		}
 	})

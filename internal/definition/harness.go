@@ -109,7 +109,7 @@ const hidden = lineshaft.HiddenValue
 func serverKeys(s *lineshaft.MCPServer) []key {
 	shown := textRules{check: func(text string) error {
 		if text == hidden {
-			return lineshaft.Invalid("", "%s only stands for a value that is not shown; write the value again, or {{SECRET_NAME}}", hidden)
+			return lineshaft.Invalid("", "%s stands for a value that is not shown; write the value again, or {{SECRET_NAME}}", hidden)
 		}
 		return nil
 	}}

@@ -16,7 +16,7 @@ type reader struct {
 	// kind and name are those of the part that the document describes.
 	kind Kind
 	name string
-	// above is how many lines of the file stand before the YAML.
+	// above is how many lines of the file come before the YAML.
 	above int
 }
 
@@ -56,7 +56,7 @@ func advice(err error) (message, hint string) {
 		message = pub.Message
 	}
 	message, hint, _ = strings.Cut(fileWords(message), "; ")
-	if hint == "" && strings.Contains(message, "goes with") {
+	if hint == "" && strings.Contains(message, "is only for") {
 		hint = "take it out"
 	}
 	return message, cmp.Or(hint, "correct the value")

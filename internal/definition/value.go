@@ -77,7 +77,7 @@ func (r *reader) readText(path string, n *node, rules textRules) (string, bool) 
 		if near := nearest.Word(text, rules.words); near != "" {
 			hint = fmt.Sprintf("did you mean %s? %s", near, hint)
 		}
-		r.wrong(n, path, fmt.Sprintf("%q is none of those that can stand here", lineshaft.Clip(text, 40)), hint)
+		r.wrong(n, path, fmt.Sprintf("%q is not allowed here", lineshaft.Clip(text, 40)), hint)
 	default:
 		if rules.check != nil {
 			if err := rules.check(text); err != nil {

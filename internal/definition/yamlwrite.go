@@ -91,7 +91,7 @@ func (w *yamlWriter) scalar(n *node, indent int) {
 	}
 }
 
-// blockText says whether a text of several lines can stand as lines.
+// blockText says whether a text of several lines can be written as lines.
 func blockText(s string) bool {
 	if !strings.Contains(strings.TrimSuffix(s, "\n"), "\n") {
 		return false

@@ -91,7 +91,7 @@ func (c *compiler) value(v int32, path string, depth int) (*leaf, *pattern, erro
 		in, err := c.set(v, path)
 		return &leaf{in: in}, nil, err
 	case n.Next == v+1:
-		return nil, nil, lineshaft.Invalid(path, "an empty object says nothing; use {\"exists\": true} if the field has to be there, or leave the key out")
+		return nil, nil, lineshaft.Invalid(path, "an empty object says nothing; use {\"exists\": true} if the field must be there, or leave the key out")
 	}
 	operator, other, mixed := c.split(v)
 	switch {

@@ -187,7 +187,7 @@ type (
 	followUpOut struct {
 		RunID      string `json:"run_id"`
 		FollowupID string `json:"followup_id,omitempty" doc:"Absent when the message became part of the prompt."`
-		Outcome    string `json:"outcome" enum:"queued_prompt,live_session,handoff_execution,queue_pending" doc:"Into the prompt, to the live agent, as a new turn, or after what waits already."`
+		Outcome    string `json:"outcome" enum:"queued_prompt,live_session,handoff_execution,queue_pending" doc:"Into the prompt, to the live agent, as a new turn, or after the messages that already wait."`
 		Replayed   bool   `json:"replayed"`
 	}
 )
@@ -198,7 +198,7 @@ func (s *Server) followUp(ctx context.Context, c *call, in followUpIn) (followUp
 		return followUpOut{}, "", err
 	}
 	out := followUpOut{RunID: done.RunID, FollowupID: done.FollowupID, Outcome: string(done.Outcome), Replayed: done.Replayed}
-	return out, fmt.Sprintf("Run %s has the message (%s). Call wait_for_run for what comes of it.", out.RunID, out.Outcome), nil
+	return out, fmt.Sprintf("Run %s has the message (%s). Call wait_for_run for the result.", out.RunID, out.Outcome), nil
 }
 
 type (

@@ -58,7 +58,7 @@ func (e effect) annotations(title string) *mcp.ToolAnnotations {
 func (s *Server) tools() []tool {
 	return []tool{
 		{"list_factories", "List factories", see, reads, "Lists the factories of this server: teams of agents with a foreman that takes work. Use their uid, name or alias with the other tools.", handle(s.listFactories)},
-		{"list_agents", "List agents", read, reads, "Lists the agents that work can be given to, of one factory or of all.", handle(s.listAgents)},
+		{"list_agents", "List agents", read, reads, "Lists the agents that you can give work to, in one factory or in all.", handle(s.listAgents)},
 		{"list_automations", "List automations", see, reads, "Lists the automations of a factory: which events start a run, and of which agent.", handle(s.listAutomations)},
 		{"list_webhooks", "List webhooks", see, reads, "Lists the webhooks of a factory: the addresses that outside systems send events to. Secrets are never shown.", handle(s.listWebhooks)},
 		{"dispatch", "Start a run", start, starts, "Starts a run and returns at once. Name a factory to give the work to its foreman, an agent to choose who does it, or neither for the server's default agent. Then call wait_for_run with the run_id.", handle(s.dispatch)},

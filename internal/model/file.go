@@ -157,7 +157,7 @@ func (r *reader) endpoint(n ast.Node) Entry {
 	})
 	e.Protocol = Protocol(protocol)
 	if !slices.Contains(Protocols(), e.Protocol) {
-		r.problemf(e.Line, "protocol: %q is none of anthropic, openai, gemini%s", protocol, didYouMean(protocol))
+		r.problemf(e.Line, "protocol: %q is not one of anthropic, openai, gemini%s", protocol, didYouMean(protocol))
 	}
 	e.Name = cmp.Or(e.Name, protocol)
 	if e.URL == "" {

@@ -53,7 +53,7 @@ func hostileHosts() (hosts []string, resolve resolver) {
 }
 
 // refusal is how the ways out say that they did not even try.
-var refusal = regexp.MustCompile(`private network|does not let agents reach|Forbidden|Bad Request|not the name of a host|must not hold a user|has a user that|is not a URL|must be a whole address|user or password|percent-encoded|invalid URL|parse "`)
+var refusal = regexp.MustCompile(`private network|does not let agents reach|Forbidden|Bad Request|not the name of a host|must not hold a user|has a user that|is not a URL|must be a full address|user or password|percent-encoded|invalid URL|parse "`)
 
 // TestS7EveryPathRefusesEveryForm: each way out by each form of an address.
 func TestS7EveryPathRefusesEveryForm(t *testing.T) {

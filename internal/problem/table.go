@@ -52,7 +52,7 @@ func callerRows() []Row {
 		{
 			Code: lineshaft.CodeAuthenticationRequired, Status: http.StatusUnauthorized, Title: "Authentication required",
 			Explanation: "The request carries no usable API key. A missing, malformed, unknown, expired and revoked key all get the same answer.",
-			Fix:         "Send exactly one header \"Authorization: Bearer ls_…\". Keys are made with \"lineshaft apikey create\"; an administrator can see in the list whether yours has expired or was revoked.",
+			Fix:         "Send exactly one header \"Authorization: Bearer ls_…\". An administrator creates keys with \"lineshaft apikey create\" and can see in the list whether yours has expired or was revoked.",
 		},
 		{
 			Code: lineshaft.CodeNotAuthorized, Status: http.StatusForbidden, Title: "Not authorized",
@@ -82,7 +82,7 @@ func callerRows() []Row {
 		{
 			Code: lineshaft.CodeConflict, Status: http.StatusConflict, Title: "Conflict",
 			Explanation: "The thing is in a state that rules the call out: a name is taken, a limit is reached, something is in use, or someone else changed it at the same moment.",
-			Fix:         "If the answer says retryable, try again. Otherwise do what the detail says first: the same request will fail again, which the header x-should-retry: false says, too.",
+			Fix:         "If the answer says retryable, try again. Otherwise do what the detail says first: the same request will fail again, as the header x-should-retry: false also says.",
 		},
 		{
 			Code: lineshaft.CodePayloadTooLarge, Status: http.StatusRequestEntityTooLarge, Title: "Payload too large",
@@ -106,7 +106,7 @@ func serverRows() []Row {
 	return []Row{
 		{
 			Code: lineshaft.CodeUnavailable, Status: http.StatusServiceUnavailable, Title: "Resource unavailable", Retryable: true,
-			Explanation: "The server cannot answer now. With status 429 you have reached a limit of your own, such as the rate limit of your key; with 503 a part of the server, usually its database, is not there.",
+			Explanation: "The server cannot answer now. With status 429 you have reached a limit, such as the rate limit of your key; with 503 a part of the server, usually its database, is unavailable.",
 			Fix:         "Wait as long as the Retry-After header says and send the same request again. GET /readyz names the failing part.",
 		},
 		{

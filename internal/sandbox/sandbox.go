@@ -231,7 +231,7 @@ func (s *Spec) validate() error {
 	switch s.Network {
 	case "", NetworkFull, NetworkNone, NetworkAllow:
 	default:
-		errs = append(errs, fmt.Errorf("network %q is none of %q, %q and %q", s.Network, NetworkFull, NetworkNone, NetworkAllow))
+		errs = append(errs, fmt.Errorf("network %q is not one of %q, %q and %q", s.Network, NetworkFull, NetworkNone, NetworkAllow))
 	}
 	if err := s.Forward.validate(); err != nil {
 		errs = append(errs, err)

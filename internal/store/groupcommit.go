@@ -270,7 +270,7 @@ func (g *groupCommit) lost(ctx context.Context, members []*unit, culprit *unit) 
 		case u.err != nil:
 			u.done <- u.err
 		default:
-			u.done <- lineshaft.Unavailable(nil, "the database cannot write now; the operator should look at disk space and permissions")
+			u.done <- lineshaft.Unavailable(nil, "the database cannot write now; the operator should check disk space and permissions")
 		}
 	}
 	return again

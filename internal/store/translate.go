@@ -62,7 +62,7 @@ func translateSQLite(err *sqlite.Error) error {
 	switch err.Code() & 0xff { // the primary code; the rest is detail
 	case sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_READONLY,
 		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_INTERRUPT:
-		return lineshaft.Unavailable(err, "the database cannot write or read now; the operator should look at disk space and permissions")
+		return lineshaft.Unavailable(err, "the database cannot write or read now; the operator should check disk space and permissions")
 	}
 	return &lineshaft.Error{Code: lineshaft.CodeInternal, Message: "internal error", Cause: err}
 }

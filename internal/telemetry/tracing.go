@@ -201,7 +201,7 @@ func (q *quietExporter) trouble(err error) {
 	defer q.mu.Unlock()
 	if !q.told {
 		q.told = true
-		q.log.Warn("tracing has trouble", "err", clipped(err), "fix", "look at the collector; this is said once")
+		q.log.Warn("tracing has trouble", "err", clipped(err), "fix", "check the collector; this is logged once")
 	}
 }
 

@@ -25,13 +25,13 @@ func keyFromCommand(ctx context.Context, argv []string, limit time.Duration) (Ke
 	err := runCommand(limited, argv, stdout, stderr)
 	switch {
 	case stdout.over:
-		err = errors.New("printed far more than a key; it has to print the key alone")
+		err = errors.New("printed far more than a key; it must print only the key")
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case limited.Err() != nil:
 		err = fmt.Errorf("gave no key within %s; it must not ask questions", limit)
 	case errors.Is(err, exec.ErrWaitDelay):
-		err = errors.New("ended, but left a process that holds its output open; it has to end with all it started")
+		err = errors.New("ended, but left a process that holds its output open; it must end with everything it started")
 	case err == nil:
 		var key Key
 		if key, err = ParseKey(string(stdout.kept)); err == nil {

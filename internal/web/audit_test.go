@@ -27,10 +27,10 @@ func TestS5AuditIsFilteredAndPaged(t *testing.T) {
 	s.shows("/audit?by=action&value=secret.create", "TOKEN", "!run.create</b>", "href=\"/audit\"")
 	s.shows("/audit?by=target&value="+p.schedule, "schedule.create", "/schedules/"+p.schedule, "!run.create</b>")
 	s.shows("/audit?by=actor&value="+url.QueryEscape(s.admin.Principal.UID), "run.create")
-	s.shows("/audit?by=actor&value=nobody", "No entry fits")
+	s.shows("/audit?by=actor&value=nobody", "No entry matches")
 	day := time.Now().UTC()
 	s.shows("/audit?since="+day.Format(time.DateOnly)+"&until="+day.AddDate(0, 0, 1).Format(time.DateOnly), "run.create")
-	s.shows("/audit?until="+day.AddDate(0, 0, -1).Format(time.DateOnly), "No entry fits")
+	s.shows("/audit?until="+day.AddDate(0, 0, -1).Format(time.DateOnly), "No entry matches")
 	for _, query := range []string{
 		"by=colour&value=red", "value=red", "since=soon", "until=2026-99-99", "since=0001-01-01", "cursor=x", "by=actor&value=" + strings.Repeat("x", 600),
 		"by=action&value=%00", "by=action&value=run.create&" + strings.TrimPrefix(strings.ReplaceAll(address, "&amp;", "&"), "/audit?"), // a cursor of another list

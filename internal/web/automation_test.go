@@ -216,7 +216,7 @@ func TestW16DraftIsTriedAndCounted(t *testing.T) {
 	if part := s.ask("try", form); !strings.Contains(part, "Would trigger") {
 		t.Error(part)
 	}
-	for body, say := range map[string]string{"{": "no filter can be evaluated", " ": "Choose a stored delivery"} {
+	for body, say := range map[string]string{"{": "a filter cannot be evaluated", " ": "Choose a stored delivery"} {
 		form.Set("body", body)
 		form.Set("delivery", "")
 		if part := s.ask("try", form); !strings.Contains(part, say) || strings.Contains(part, "Would") {
@@ -232,7 +232,7 @@ func TestW16DraftIsTriedAndCounted(t *testing.T) {
 	if part := count("action: opened"); !strings.Contains(part, "has a mistake") {
 		t.Error(part)
 	}
-	// Once saved, everyone who sees it can try it, and it is counted beside what is saved.
+	// Once saved, everyone who sees it can try it, and it is counted next to what is saved.
 	_, at, _ := s.post(s.at(), typed("action: [opened]"))
 	s.shows(at+"?delivery="+closed, "Would not trigger", "&#34;closed&#34;")
 	form = typed("")

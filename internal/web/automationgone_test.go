@@ -95,6 +95,6 @@ func TestF4RollbackSaysTheNextStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := "/factories/" + s.factory + "/revisions/" + strconv.FormatInt(revisions.Revisions[0].Number, 10) + "/rollback"
-	s.shows(at, "cannot be applied any more", "There is no secret", "/secrets/new?name="+s.hook.SecretName, "Check again")
+	s.shows(at, "can no longer be applied", "There is no secret", "/secrets/new?name="+s.hook.SecretName, "Check again")
 	s.shows("/secrets/new?name="+s.hook.SecretName, `value="`+s.hook.SecretName+`"`)
 }

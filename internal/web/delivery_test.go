@@ -28,7 +28,7 @@ func TestW11DeliveryPageTellsWhatCameOfIt(t *testing.T) {
 	}
 	_, _, text := h.get(at)
 	h.wants("page", text, "Started", "first-of-all", "header X-Id", "192.0.2.7", delivery, "/runs/"+runs.Runs[0].ID, "Queued",
-		"/automations/"+triage.UID, "/automations/"+picky.UID, "payload.action", "has to be one of", "[&#34;opened&#34;]", "&#34;closed&#34;",
+		"/automations/"+triage.UID, "/automations/"+picky.UID, "payload.action", "must be one of", "[&#34;opened&#34;]", "&#34;closed&#34;",
 		"  &#34;action&#34;: &#34;closed&#34;,\n", at+"/redeliver", at+"/payload", `hx-trigger="every 2s"`)
 	// What a row opens to has the same, and outcomes stay current until the runs have ended.
 	_, _, peek := h.get(at + "/peek")
@@ -279,7 +279,7 @@ func TestW5RotateThroughThePage(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _, text = h.get(h.at + "/rotate")
-	h.wants("managed", text, "People manage this secret", "lineshaft secret update SHARED --team")
+	h.wants("managed", text, "This is a managed secret", "lineshaft secret update SHARED --team")
 	h.lacks("managed", text, `name="secret"`)
 	if status, _, text := h.post(h.at+"/rotate", url.Values{"from": {"make"}}); status != http.StatusConflict || !strings.Contains(text, "lineshaft secret update SHARED") {
 		t.Errorf("forged: %d\n%s", status, text)

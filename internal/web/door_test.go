@@ -247,7 +247,7 @@ func TestS4WorkersCannotSignIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if status, _, text := s.post("/login", url.Values{"key": {key}}); status != http.StatusForbidden || !strings.Contains(text, "Sign in with a key of a person") {
+	if status, _, text := s.post("/login", url.Values{"key": {key}}); status != http.StatusForbidden || !strings.Contains(text, "Sign in with the key of a person") {
 		t.Errorf("%d", status)
 	}
 }

@@ -77,7 +77,7 @@ func TestI2EnvironmentRows(t *testing.T) {
 	}
 }
 
-// What is wrong is shown beside its row.
+// Mistakes are shown next to their row.
 func TestI2EnvironmentMistakes(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

@@ -67,7 +67,7 @@ func TestR2NewRunFormComesBack(t *testing.T) {
 	}{
 		"no prompt":     {url.Values{"title": {"kept"}}, "a run needs a prompt"},
 		"long title":    {url.Values{"prompt": {"kept"}, "title": {strings.Repeat("x", 201)}}, "longer than 200"},
-		"harness":       {url.Values{"prompt": {"kept"}, "harness": {"magic"}}, "is none of"},
+		"harness":       {url.Values{"prompt": {"kept"}, "harness": {"magic"}}, "is not one of"},
 		"environment":   {url.Values{"prompt": {"kept"}, "environment": {"none"}}, "environment"},
 		"agent":         {url.Values{"prompt": {"kept"}, "agent": {"none"}}, "agent"},
 		"wrong skill":   {url.Values{"prompt": {"kept"}, "skills": {"a/b:c d/e:f/../.."}}, "skill"},

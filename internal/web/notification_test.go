@@ -215,11 +215,11 @@ func TestC1GivenUpAndEnabledAgain(t *testing.T) {
 	at, made := w.endpoint(notify.NewNotification{Name: "Pager", URL: "gone"})
 	w.test(made)
 	w.shows(at, "The server gave up", "it answered 410 Gone", `action="`+at+`/enable"`, "!Send a test", "!"+at+"/disable")
-	w.shows("/", `href="`+at+`"`, "It gets no callbacks any more", "it answered 410 Gone")
+	w.shows("/", `href="`+at+`"`, "It no longer gets callbacks", "it answered 410 Gone")
 	w.receiver.mend()
 	w.sends(at+"/enable", nil, http.StatusOK, at, "Enabled. What waits", "Send a test")
 	w.shows(at, "!The server gave up", ">Failing<") // until something gets through
-	w.shows("/", "!It gets no callbacks any more")
+	w.shows("/", "!It no longer gets callbacks")
 	w.test(made)
 	w.shows(at, "It answered 204", ">Enabled<", "!>Failing<")
 }

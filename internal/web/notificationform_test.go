@@ -38,7 +38,7 @@ func TestI2NewNotificationTakesItsForm(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	shop, docs := w.factory("Shop").UID, w.factory("Docs").UID
-	page := w.shows("/notifications/new", "If none is marked, every change is sent", "also those that belong to no factory", "Shop", "Docs")
+	page := w.shows("/notifications/new", "If none is marked, every change is sent", "including those without a factory", "Shop", "Docs")
 	if got := marked(page, "state"); !slices.Equal(got, []string{"SUCCEEDED", "FAILED", "ERROR", "CANCELLED"}) {
 		t.Errorf("a new one hears of %v", got)
 	}
@@ -132,7 +132,7 @@ func TestC1ShownSecretVerifies(t *testing.T) {
 	}
 	text = w.sends(at+"/rotate", url.Values{"from": {"make"}, "overlap_seconds": {"3600"}}, http.StatusOK, at+"/rotate", "New secret of", "signed with the old secret as well")
 	second := html.UnescapeString(copied(text)["secret"])
-	w.shows(at, "Old secret", "signs, too", "!"+second)
+	w.shows(at, "Old secret", "also signs", "!"+second)
 	w.shows(at+"/rotate", "The one before ends")
 	w.test(notify.IssuedNotification{Notification: n})
 	if first == second || !w.verifies(first) || !w.verifies(second) {
@@ -211,7 +211,7 @@ func TestH9CallbackSecretsAreMadeOnce(t *testing.T) {
 	w := newTold(t)
 	form := callbackForm("once", w.onceIn("/notifications/new", `action="/notifications"`))
 	w.sends("/notifications", form, http.StatusOK, "/notifications", "whsec_")
-	text := w.sends("/notifications", form, http.StatusConflict, "/notifications", "was made already", "rotate the secret")
+	text := w.sends("/notifications", form, http.StatusConflict, "/notifications", "was already created", "rotate the secret")
 	if len(w.all()) != 1 || strings.Contains(text, "whsec_A") {
 		t.Errorf("%d endpoints", len(w.all()))
 	}
@@ -246,7 +246,7 @@ func TestI2NotificationFormComesBack(t *testing.T) {
 		say  string
 	}{
 		"no url":      {callbackForm("url", ""), "whole address"},
-		"no address":  {callbackForm("url", "<i>"), "whole address"},
+		"no address":  {callbackForm("url", "<i>"), "full address"},
 		"plain http":  {callbackForm("url", "http://hooks.example/"), "must begin with https://"},
 		"private":     {callbackForm("url", "https://10.0.0.1/"), "--callback-allow-private"},
 		"localhost":   {callbackForm("url", "https://localhost:9/"), "--callback-allow-private"},

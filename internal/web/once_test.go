@@ -63,7 +63,7 @@ func TestH9KeyFormSentTwiceMakesOneKey(t *testing.T) {
 	if status, _, text := s.post("/keys", form); status != http.StatusOK || !strings.Contains(text, access.KeyPrefix) {
 		t.Errorf("the first: %d", status)
 	}
-	if status, _, text := s.post("/keys", form); status != http.StatusConflict || !strings.Contains(text, "was made already") {
+	if status, _, text := s.post("/keys", form); status != http.StatusConflict || !strings.Contains(text, "was already created") {
 		t.Errorf("the second: %d\n%s", status, text)
 	}
 	keys, err := s.control.ListAPIKeys(t.Context(), s.admin, base.MaxPage, "")

@@ -125,7 +125,7 @@ func TestI2PlatformPagesOfNothing(t *testing.T) {
 	}
 	for path, text := range map[string]string{
 		"/secrets": "lineshaft secret create", "/environments": "lineshaft environment create", "/schedules": "lineshaft schedule create",
-		"/workers": "lineshaft worker --id", "/keys?show=ended": "No key has ended", "/audit?by=action&value=none": "No entry fits",
+		"/workers": "lineshaft worker --id", "/keys?show=ended": "No key has ended", "/audit?by=action&value=none": "No entry matches",
 	} {
 		s.shows(path, text)
 	}

@@ -87,7 +87,7 @@ func TestF6ScheduleMistakes(t *testing.T) {
 		"no prompt":   {"prompt", "", "<b>Prompt</b>"},
 		"cron":        {"cron", "0 9 * *", "<b>When</b>"},
 		"zone":        {"timezone", "Berlin", "<b>Time zone</b>"},
-		"overlap":     {"overlap", "never", "none of skip, queue"},
+		"overlap":     {"overlap", "never", "not one of skip, queue"},
 		"environment": {"environment", "none", "<b>Environment</b>"},
 		"agent":       {"agent", "01890000-0000-7000-8000-000000000000", "<b>Agent</b>"},
 	} {

@@ -112,7 +112,7 @@ func TestI2SearchByPartOfAName(t *testing.T) {
 	h.wants("pages", typed("deliv"), `href="/deliveries"`, "Deliveries that matched nothing", "Action")
 	h.wants("first", typed(""), `href="/runs"`, `href="/costs"`)
 	h.wants("none", typed("zzz nothing"), "Nothing found")
-	// A single one is opened, by a part of its name too.
+	// A single result is opened, even when found by a part of its name.
 	if _, at, _ := h.get("/search?q=age-hu"); !strings.Contains(at, "/automations/") {
 		t.Errorf("a part of a name leads to %s", at)
 	}

@@ -30,7 +30,7 @@ func TestS2SecretValuesAreInNoPage(t *testing.T) {
 	hidden(s.sends("/secrets", url.Values{"name": {"TOKEN"}, "value": {"wrong-name-value"}, "access": {"granted"}}, http.StatusConflict, ""))
 	hidden(s.sends("/secrets/TOKEN/value", url.Values{"value": {"wrong-name-value"}, "lines": {"third-of-them"}}, http.StatusBadRequest, "", "one of the two"))
 	hidden(s.sends("/secrets/TOKEN/value", url.Values{}, http.StatusBadRequest, "", "cannot be empty"))
-	hidden(s.sends("/secrets/TOKEN", url.Values{"access": {"everybody"}, "description": {"not lost"}}, http.StatusBadRequest, "", "none of granted, runs", "not lost"))
+	hidden(s.sends("/secrets/TOKEN", url.Values{"access": {"everybody"}, "description": {"not lost"}}, http.StatusBadRequest, "", "not one of granted, runs", "not lost"))
 	for _, path := range []string{"/secrets", "/secrets/new", "/secrets/TOKEN", "/secrets/TOKEN/delete", "/audit", "/audit/export"} {
 		_, _, page := s.get(path)
 		hidden(page)

@@ -233,7 +233,7 @@ func TestX14LayersOfSecrets(t *testing.T) {
 	changed.Revision = "keys 2"
 	_, notices := f.run("changed", show, changed, nil)
 	want(t, notices, "Cold start")
-	// Nothing beside the trees reveals names or values.
+	// Nothing next to the trees reveals names or values.
 	all := hashes(t, filepath.Join(f.data, "prepared"))
 	for line := range strings.Lines(all) {
 		if strings.Contains(line, "layer.json") || !strings.Contains(line, "/tree/") {

@@ -104,7 +104,7 @@ func TestS2LastSeenIsMasked(t *testing.T) {
 	})
 }
 
-// both clocks stand still while the agent waits for an answer.
+// both clocks stop while the agent waits for an answer.
 func TestX13BlockedStopsTheClocks(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// state is kept beside the folder that the agent sees.
+// state is kept next to the folder that the agent sees.
 type state struct {
 	// Number is the execution that used the workspace last.
 	Number int `json:"number"`

@@ -40,7 +40,7 @@ test("I-2 six actions lead from the overview to a run that a webhook started", a
   await act(page.getByRole("combobox", { name: "Who sends?" }).selectOption({ label: "GitHub" }));
   await act(page.getByRole("button", { name: "Create all three" }).click());
   await page.getByText("Waiting for the first delivery").waitFor();
-  await page.getByText("This address leads to this machine or network only").waitFor();
+  await page.getByText("This address works only on this machine or network").waitFor();
   assert.equal(await page.getByRole("link", { name: "New automation that listens to it" }).count(), 0, "one listens already");
   const script = await act(page.locator('pre[aria-label="test command"]').textContent());
   await paste("bash", ["-c", script]);
@@ -83,7 +83,7 @@ test("W-11 the log of deliveries tells them apart, names the run, and is narrowe
   assert.deepEqual(await log.locator("summary .tag").evaluateAll((tags) => tags.map((tag) => tag.classList[1])), ["bad", "idle", "idle", "good"]);
   await log.nth(3).getByRole("link", { name: "Build 41" }).waitFor();
   for (const [tab, count] of Object.entries({ "Not matched": 1, Duplicates: 1, Refused: 1, "Failed to start": 0, Started: 1 })) {
-    await page.getByRole("navigation", { name: "What became of them" }).getByRole("link", { name: tab, exact: true }).click();
+    await page.getByRole("navigation", { name: "Result" }).getByRole("link", { name: tab, exact: true }).click();
     await page.locator(".log-filter [aria-current]", { hasText: tab }).waitFor();
     assert.equal(await log.count(), count, tab);
   }

@@ -52,7 +52,7 @@ test("I-2 why a delivery started nothing: at most 3 clicks", async () => {
   const clicks = await job(async (page, click) => {
     await click(page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Deliveries" }));
     await click(page.locator(".delivery > summary", { hasText: id }));
-    await page.locator(".delivery[open] .misses", { hasText: 'status has to be one of ["failed"], it is "passed"' }).waitFor();
+    await page.locator(".delivery[open] .misses", { hasText: 'status must be one of ["failed"], it is "passed"' }).waitFor();
   });
   assert.ok(clicks <= 3, `${clicks} clicks`);
 });

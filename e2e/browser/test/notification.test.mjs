@@ -131,7 +131,7 @@ test("C-1 rotate with an overlap: both secrets sign; loading the page again ends
   await page.getByText("shown only once").waitFor();
   const secret = await copied(page, "secret");
   await page.reload();
-  await page.getByText("was made already and shown once").waitFor();
+  await page.getByText("was already created and shown once").waitFor();
   await server.api(`/notifications/${made.id}/test`, { method: "POST" });
   const callback = await receiver.next();
   assert.deepEqual([authentic(callback, made.secret), authentic(callback, secret)], [true, true]);

@@ -25,28 +25,28 @@ func (sh Commands) All() []*cobra.Command {
 	return []*cobra.Command{sh.contextCommand(), sh.whoamiCommand()}
 }
 
-const contextHelp = "Keep the addresses and keys of several servers under names. The first one becomes the current one,\n" +
-	"which commands use when nothing else names a server. From the first to the last that counts:\n\n" +
+const contextHelp = "Save the addresses and keys of several servers under names. The first one becomes the current one,\n" +
+	"which commands use when nothing else names a server. The first of these that is set counts:\n\n" +
 	"  --url ADDRESS or --context NAME\n" +
-	"  LINESHAFT_URL and LINESHAFT_API_KEY, which go together: with --url of another\n" +
-	"    server, or with a context, that key is not used\n" +
+	"  LINESHAFT_URL and LINESHAFT_API_KEY, which belong together: the key is not used\n" +
+	"    with a context, or if --url names another server\n" +
 	"  LINESHAFT_CONTEXT\n" +
 	"  the current context\n" +
-	"  the server of this machine, with the admin key of its data directory\n\n" +
-	"They are in lineshaft/contexts.yaml below $XDG_CONFIG_HOME (default ~/.config), or in the file that\n" +
-	"LINESHAFT_CONTEXTS names, which only you may read. A key goes to the server of its context only, and\n" +
-	"never onto the screen. Instead of a key, a file, a variable or a command can be named."
+	"  the server on this machine, with the admin key in its data directory\n\n" +
+	"Contexts are in lineshaft/contexts.yaml below $XDG_CONFIG_HOME (default ~/.config), or in the file that\n" +
+	"LINESHAFT_CONTEXTS names; only you may read it. A key is sent only to the server of its context and is\n" +
+	"never shown. Instead of a key, you can name a file, a variable or a command."
 
 func (sh Commands) contextCommand() *cobra.Command {
 	return shell.Group(&cobra.Command{
 		Use:     "context",
 		Aliases: []string{"contexts"},
-		Short:   "Keep several servers under names, and choose one",
+		Short:   "Save several servers under names, and choose one",
 		Long:    contextHelp,
 		Example: shell.Example(
 			"lineshaft context add prod --url https://lineshaft.example.com", "asks for the key without showing it",
-			"lineshaft context use prod", "commands go there from now on",
-			"lineshaft context show", "where do commands go, and why?",
+			"lineshaft context use prod", "commands use it from now on",
+			"lineshaft context show", "which server do commands use, and why?",
 		),
 	}, sh.contextAddCommand(), sh.contextUseCommand(), sh.contextListCommand(), sh.contextShowCommand(), sh.contextRemoveCommand())
 }
@@ -61,26 +61,26 @@ func (sh Commands) contextAddCommand() *cobra.Command {
 	var a contextAdd
 	cmd := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Keep a server and its key; the key is tried first",
-		Long: "Keep a server and its key under a name. On a terminal the key is asked for and not shown; programs\n" +
-			"pipe it in with --key-stdin. It is never an argument, which others could see. The server is asked\n" +
-			"who the key belongs to, and nothing is kept if it does not answer or refuses.",
+		Short: "Save a server and its key, after trying the key",
+		Long: "Save a server and its key under a name. On a terminal you are asked for the key, and it is not shown;\n" +
+			"programs pipe it in with --key-stdin. It is never an argument, which others could see. The server is\n" +
+			"asked who the key belongs to; nothing is saved if it does not answer or refuses the key.",
 		Args: shell.Needs(1, 1, "a name for the server"),
 		Example: shell.Example(
 			"lineshaft context add prod --url https://lineshaft.example.com", "asks for the key",
 			"lineshaft context add prod --url https://lineshaft.example.com --key-stdin < key.txt", "from a file or a pipe",
-			"lineshaft context add prod --url https://lineshaft.example.com --key-command 'pass show lineshaft'", "asked for at each use, not kept",
-			"lineshaft context add local --url http://127.0.0.1:8484 --key-file lineshaft-data/admin.key", "a server of this machine",
+			"lineshaft context add prod --url https://lineshaft.example.com --key-command 'pass show lineshaft'", "read at each use, not saved",
+			"lineshaft context add local --url http://127.0.0.1:8484 --key-file lineshaft-data/admin.key", "a server on this machine",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error { return sh.contextAdd(cmd.Context(), args[0], a) },
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&a.keyStdin, "key-stdin", false, "read the key from standard input")
-	flags.StringVar(&a.keyFile, "key-file", "", "`FILE` that holds the key; only its place is kept")
-	flags.StringVar(&a.keyEnv, "key-env", "", "`NAME` of the variable that holds the key; only the name is kept")
-	flags.StringVar(&a.keyCommand, "key-command", "", "`COMMAND` whose first line of output is the key; only the command is kept")
+	flags.StringVar(&a.keyFile, "key-file", "", "`FILE` that holds the key; only its path is saved")
+	flags.StringVar(&a.keyEnv, "key-env", "", "`NAME` of the variable that holds the key; only the name is saved")
+	flags.StringVar(&a.keyCommand, "key-command", "", "`COMMAND` whose first line of output is the key; only the command is saved")
 	flags.BoolVar(&a.use, "use", false, "make it the current one")
-	flags.BoolVar(&a.replace, "replace", false, "replace one that has this name")
+	flags.BoolVar(&a.replace, "replace", false, "replace a context of the same name")
 	flags.BoolVar(&a.noCheck, "no-check", false, "do not ask the server whether it accepts the key")
 	return cmd
 }
@@ -92,9 +92,9 @@ func (sh Commands) contextAdd(ctx context.Context, name string, a contextAdd) er
 	switch {
 	case !contextNameForm.MatchString(name):
 		return shell.Usage(fmt.Sprintf("%q cannot be the name of a context", name),
-			"Take at most 63 letters, digits, '.', '_' and '-', such as prod.")
+			"Use at most 63 letters, digits, '.', '_' and '-', such as prod.")
 	case sh.ContextName != "":
-		return shell.Usage("--context chooses a context that is there", "Write: lineshaft context add NAME --url ADDRESS")
+		return shell.Usage("--context chooses a context that exists already", "Write: lineshaft context add NAME --url ADDRESS")
 	case sh.URL == "":
 		return shell.Usage("the address is missing",
 			fmt.Sprintf("Write: lineshaft context add %s --url https://lineshaft.example.com", shell.ShellWord(name)))
@@ -107,8 +107,8 @@ func (sh Commands) contextAdd(ctx context.Context, name string, a contextAdd) er
 		return err
 	}
 	if _, taken := file.Contexts[name]; taken && !a.replace {
-		return shell.Usage(fmt.Sprintf("there is a context %q already", name),
-			"Add --replace, or take another name; `lineshaft context list` shows them.")
+		return shell.Usage(fmt.Sprintf("a context named %q exists already", name),
+			"Add --replace, or choose another name; `lineshaft context list` shows them.")
 	}
 	saved, err := sh.newContext(ctx, name, a)
 	if err != nil {
@@ -134,7 +134,7 @@ func (sh Commands) contextAdd(ctx context.Context, name string, a contextAdd) er
 		if current == name {
 			fmt.Fprintln(sh.Err, "-- commands use it from now on")
 		} else {
-			fmt.Fprintf(sh.Err, "-- the current one stays %s; to change that: lineshaft context use %s\n", shell.OneLine(current), shell.ShellWord(name))
+			fmt.Fprintf(sh.Err, "-- the current context is still %s; to change that: lineshaft context use %s\n", shell.OneLine(current), shell.ShellWord(name))
 		}
 	})
 }
@@ -158,7 +158,7 @@ func (sh Commands) newContext(ctx context.Context, name string, a contextAdd) (*
 		saved.KeyCommand, err = config.SplitWords(a.keyCommand)
 		if err != nil || len(saved.KeyCommand) == 0 {
 			return nil, shell.Usage(fmt.Sprintf("--key-command %q is not a command", a.keyCommand),
-				"Write for instance: --key-command 'pass show lineshaft'")
+				"For example: --key-command 'pass show lineshaft'")
 		}
 	case a.keyEnv != "":
 	case a.keyStdin:
@@ -173,7 +173,7 @@ func (sh Commands) newContext(ctx context.Context, name string, a contextAdd) (*
 		return nil, err
 	}
 	if saved.Key = strings.TrimSpace(saved.Key); saved.KeySource() == "none" {
-		return nil, shell.Usage("the key is empty", "An admin makes one with `lineshaft apikey create NAME`; "+shell.FirstKey)
+		return nil, shell.Usage("the key is empty", "An admin can create one with `lineshaft apikey create NAME`; "+shell.FirstKey)
 	}
 	return saved, nil
 }
@@ -195,7 +195,7 @@ func (sh Commands) tryContext(ctx context.Context, saved *shell.SavedContext, sk
 	me, err := c.Whoami(ctx)
 	if err != nil {
 		e := sh.Explain(err)
-		return "", &shell.HintError{Code: e.Code, Cause: err, Message: "nothing was kept: " + e.Message, Hint: strings.TrimSpace(tryHint(e) + "\nTo keep it all the same, add --no-check.")}
+		return "", &shell.HintError{Code: e.Code, Cause: err, Message: "nothing was saved: " + e.Message, Hint: strings.TrimSpace(tryHint(e) + "\nTo save it anyway, add --no-check.")}
 	}
 	return fmt.Sprintf(": %s, role %s", shell.OneLine(cmp.Or(me.Principal.DisplayName, me.Principal.UID)), shell.OneLine(me.Role)), nil
 }
@@ -203,7 +203,7 @@ func (sh Commands) tryContext(ctx context.Context, saved *shell.SavedContext, sk
 // tryHint leaves out what is about a context that exists already.
 func tryHint(e *shell.HintError) string {
 	if strings.Contains(e.Hint, "context") {
-		return "Check the address and the key; an admin makes a key with `lineshaft apikey create NAME`."
+		return "Check the address and the key; an admin can create a key with `lineshaft apikey create NAME`."
 	}
 	return e.Hint
 }
@@ -236,7 +236,7 @@ func (sh Commands) contextListCommand() *cobra.Command {
 				list = append(list, aboutContext{Name: name, URL: saved.URL, Key: saved.KeySource(), Current: name == file.Current})
 			}
 			return shell.Listing[aboutContext]{
-				Key: "contexts", None: "no contexts; make one: lineshaft context add NAME --url ADDRESS", Head: []string{"", "NAME", "URL", "KEY"},
+				Key: "contexts", None: "no contexts; create one: lineshaft context add NAME --url ADDRESS", Head: []string{"", "NAME", "URL", "KEY"},
 				Row: func(c *aboutContext) []shell.Cell { return shell.Cells(shell.Mark(c.Current), c.Name, c.URL, c.Key) },
 			}.Show(sh.Shell, list, nil)
 		},
@@ -247,13 +247,13 @@ func (sh Commands) contextUseCommand() *cobra.Command {
 	var none bool
 	cmd := &cobra.Command{
 		Use:     "use NAME",
-		Short:   "Make a saved server the one that commands use",
+		Short:   "Choose the saved server that commands use",
 		Args:    cobra.ArbitraryArgs,
-		Example: shell.Example("lineshaft context use prod", "from now on", "lineshaft context use --none", "the server of this machine again"),
+		Example: shell.Example("lineshaft context use prod", "from now on", "lineshaft context use --none", "the server on this machine again"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case none && len(args) > 0:
-				return shell.Usage("a name and --none exclude each other", "Give one of them.")
+				return shell.Usage("a name and --none cannot be used together", "Give one of them.")
 			case !none:
 				if err := shell.Needs(1, 1, "the name of a context (`lineshaft context list` shows them)")(cmd, args); err != nil {
 					return err
@@ -262,7 +262,7 @@ func (sh Commands) contextUseCommand() *cobra.Command {
 			return sh.contextUse(cmd, append(args, "")[0])
 		},
 	}
-	cmd.Flags().BoolVar(&none, "none", false, "use none: the server of this machine")
+	cmd.Flags().BoolVar(&none, "none", false, "use none: the server on this machine")
 	return cmd
 }
 
@@ -282,10 +282,10 @@ func (sh Commands) contextUse(cmd *cobra.Command, name string) error {
 		return err
 	}
 	return sh.Show(aboutContext{Name: name, URL: address, Current: name != ""}, func() {
-		fmt.Fprintf(sh.Out, "commands go to %s\n", shell.OneLine(address))
+		fmt.Fprintf(sh.Out, "commands use %s\n", shell.OneLine(address))
 		for _, variable := range []string{"LINESHAFT_URL", "LINESHAFT_API_KEY", "LINESHAFT_CONTEXT"} {
 			if sh.Env[variable] != "" {
-				fmt.Fprintf(sh.Err, "-- but not in this shell: %s is set, and counts first\n", variable)
+				fmt.Fprintf(sh.Err, "-- but not in this shell: %s is set and takes precedence\n", variable)
 				break
 			}
 		}
@@ -295,10 +295,10 @@ func (sh Commands) contextUse(cmd *cobra.Command, name string) error {
 func (sh Commands) contextShowCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [NAME]",
-		Short: "Show which server commands go to, and what says so",
+		Short: "Show which server commands use, and why",
 		Args:  shell.Needs(0, 1, ""),
 		Example: shell.Example(
-			"lineshaft context show", "where would a command go, and why?",
+			"lineshaft context show", "which server do commands use, and why?",
 			"lineshaft context show prod", "a saved server, without its key",
 		),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -329,7 +329,7 @@ func (sh Commands) chosen(args []string) (*aboutContext, error) {
 	if err := sh.Choose(); err != nil {
 		return nil, err
 	}
-	about := &aboutContext{URL: sh.Address(), Key: "admin key of the data directory", From: "the default"}
+	about := &aboutContext{URL: sh.Address(), Key: "admin key in the data directory", From: "the default"}
 	switch {
 	case sh.VariableKey() != "":
 		about.Key = "variable LINESHAFT_API_KEY"
@@ -366,7 +366,7 @@ func (sh Commands) contextRemoveCommand() *cobra.Command {
 		Use:     "remove NAME...",
 		Aliases: []string{"rm"},
 		Short:   "Forget saved servers and their keys",
-		Long:    "Forget saved servers and their keys. The keys stay valid: `lineshaft apikey revoke` ends one.",
+		Long:    "Forget saved servers and their keys. The keys stay valid until you revoke them with `lineshaft apikey revoke`.",
 		Args:    shell.Needs(1, -1, "the name of a context (`lineshaft context list` shows them)"),
 		Example: shell.Example("lineshaft context remove prod", "its key stays valid until it is revoked"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -399,7 +399,7 @@ func (sh Commands) whoamiCommand() *cobra.Command {
 		Use:     "whoami",
 		Short:   "Show who the key belongs to and what it may do",
 		Args:    shell.Needs(0, 0, ""),
-		Example: shell.Example("lineshaft whoami", "server, name, role, limits", "lineshaft whoami --context prod -o json", "at another server, for programs"),
+		Example: shell.Example("lineshaft whoami", "server, name, role, limits", "lineshaft whoami --context prod -o json", "on another server, for programs"),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			me, err := c.Whoami(cmd.Context())
 			if err != nil {

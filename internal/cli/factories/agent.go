@@ -18,9 +18,9 @@ func (sh Commands) agentCommand() *cobra.Command {
 	return shell.Group(&cobra.Command{
 		Use:     "agent",
 		Aliases: []string{"agents"},
-		Short:   "Create, list, change and delete agents: named configurations that runs go to",
-		Long: "Agents are named configurations that runs go to. An agent belongs to a factory, or to the whole team.\n" +
-			"Each factory has one foreman, which gets the work that names no other agent.",
+		Short:   "Create, list, change and delete agents: named configurations for runs",
+		Long: "Agents are named configurations for runs. An agent belongs to a factory, or to the whole team.\n" +
+			"Each factory has one foreman, which gets the work that names no agent.",
 		Example: shell.Example(
 			"lineshaft agent list --factory shop", "who works there",
 			`lineshaft agent create reviewer --factory shop --type review --prompt "You review code."`, "a new one",
@@ -38,7 +38,7 @@ func agentsFlag(cmd *cobra.Command, factory *string, usage string) {
 func (sh Commands) agentListCommand() *cobra.Command {
 	var factory string
 	cmd := shell.Listing[client.Agent]{
-		Key: "agents", None: "no agents; make one: lineshaft agent create NAME", Head: []string{"UID", "TYPE", "FACTORY", "UPDATED", "NAME"},
+		Key: "agents", None: "no agents; create one: lineshaft agent create NAME", Head: []string{"UID", "TYPE", "FACTORY", "UPDATED", "NAME"},
 		Row: func(a *client.Agent) []shell.Cell {
 			return shell.Cells(a.UID, strings.ToLower(shell.OneLine(a.AgentType)), shell.OrDash(a.FactoryUID), sh.When(a.UpdatedAt), a.Name)
 		},
@@ -71,9 +71,9 @@ func (sh Commands) agents(factory *string, sample string) shell.Noun[string] {
 func (sh Commands) agentDeleteCommand() *cobra.Command {
 	var factory string
 	cmd := sh.agents(&factory, "reviewer --factory shop").Each("delete", "deleted", "Delete agents; their runs stay",
-		"neither the foreman, nor one that an automation names",
+		"not the foreman or one that an automation names",
 		func(ctx context.Context, c *client.Client, uid string) error { return c.Agents.Delete(ctx, uid) })
-	agentsFlag(cmd, &factory, "the `FACTORY` they belong to, where several have that name")
+	agentsFlag(cmd, &factory, "the `FACTORY` they belong to, if several have agents of that name")
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func (sh Commands) agentGetCommand() *cobra.Command {
 			return shell.Shown(sh.showAgent)(c.Agents.Get(ctx, uid))
 		},
 		"lineshaft agent get reviewer --factory shop", "by name or uid", "lineshaft agent get reviewer -o json", "everything about it")
-	agentsFlag(cmd, &factory, "the `FACTORY` it belongs to, where several have that name")
+	agentsFlag(cmd, &factory, "the `FACTORY` it belongs to, if several have an agent of that name")
 	return cmd
 }
 
@@ -138,7 +138,7 @@ func (sh Commands) agentCreateCommand() *cobra.Command {
 		Args:  shell.Needs(1, 1, "a name for the agent"),
 		Example: shell.Example(
 			`lineshaft agent create reviewer --factory shop --type review --prompt-file reviewer.md`, "in a factory",
-			"lineshaft agent create helper --model m-1 --secret TRACKER_TOKEN", "of the whole team, whose runs get that secret",
+			"lineshaft agent create helper --model m-1 --secret TRACKER_TOKEN", "for the whole team; its runs get that secret",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := f.request(sh, args[0])
@@ -157,7 +157,7 @@ func (sh Commands) agentCreateCommand() *cobra.Command {
 			return shell.Shown(func(made *client.Agent) error { return sh.Made(made, made.UID) })(c.Agents.Create(cmd.Context(), req))
 		},
 	}
-	agentsFlag(cmd, &f.factory, "the `FACTORY` it is to belong to, by uid, alias or name (default: none, it is the whole team's)")
+	agentsFlag(cmd, &f.factory, "the `FACTORY` it belongs to, by uid, alias or name (default: the whole team)")
 	f.add(cmd)
 	return cmd
 }
@@ -168,8 +168,8 @@ func agentTypes() []string {
 
 func (f *agentFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.req.AgentType, "type", "", "`PART` it plays: custom, foreman, triage, spec, implement, review or verify")
-	flags.StringVar(&f.req.Prompt, "prompt", "", "what comes before the prompts of its runs, as `TEXT`")
+	flags.StringVar(&f.req.AgentType, "type", "", "`TYPE` of agent: custom, foreman, triage, spec, implement, review or verify")
+	flags.StringVar(&f.req.Prompt, "prompt", "", "`TEXT` that comes before the prompts of its runs")
 	flags.StringVar(&f.promptFile, "prompt-file", "", "the same from a `FILE`; - is standard input")
 	flags.StringVar(&f.req.Description, "description", "", "what it is for, as `TEXT`")
 	flags.StringVar(&f.req.BaseModel, "model", "", "`ID` of the language model")
@@ -215,9 +215,9 @@ func (sh Commands) agentUpdateCommand() *cobra.Command {
 	var f agentFlags
 	cmd := &cobra.Command{
 		Use:   "update AGENT",
-		Short: "Change an agent: its part, prompt, model, secrets, skills or name",
-		Long: "Change an agent for its runs from now on; what is not given stays, an empty value takes it away. Secrets\n" +
-			"and skills that are given replace those before. `--type foreman` takes that part from the agent that has it.",
+		Short: "Change an agent: its type, prompt, model, secrets, skills or name",
+		Long: "Change an agent for its future runs. Settings that you do not give stay; an empty value removes one.\n" +
+			"Secrets and skills replace the old lists. `--type foreman` takes over from the current foreman.",
 		Args: shell.Needs(1, 1, agentRefs),
 		Example: shell.Example(
 			"lineshaft agent update reviewer --factory shop --prompt-file reviewer.md", "another prompt",
@@ -236,7 +236,7 @@ func (sh Commands) agentUpdateCommand() *cobra.Command {
 			return shell.Shown(sh.showAgent)(c.Agents.Update(cmd.Context(), uid, change))
 		},
 	}
-	agentsFlag(cmd, &f.factory, "the `FACTORY` it belongs to, where several have that name")
+	agentsFlag(cmd, &f.factory, "the `FACTORY` it belongs to, if several have an agent of that name")
 	cmd.Flags().StringVar(&f.req.Name, "name", "", "new `NAME`")
 	f.add(cmd)
 	return cmd

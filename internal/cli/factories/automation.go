@@ -19,9 +19,9 @@ func (sh Commands) automationCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "automation",
 		Aliases: []string{"automations"},
-		Short:   "Create, list, change, enable, disable and delete what starts runs",
+		Short:   "Create, list, change, enable, disable and delete the rules that start runs",
 		Example: shell.Example(
-			"lineshaft automation list", "of the only factory",
+			"lineshaft automation list", "in the only factory",
 			"lineshaft automation update triage --filter @filter.json", "other deliveries from now on",
 			"lineshaft automation disable triage --factory shop", "stop one for now",
 		),
@@ -68,7 +68,7 @@ func (sh Commands) automationListCommand(factory *string) *cobra.Command {
 				return shell.Documents(sh.Shell, map[string]any{"automations": list}, list)
 			}
 			if len(list) == 0 {
-				fmt.Fprintln(sh.Err, "-- no automations; make one: lineshaft automation create NAME --prompt TEXT --webhook WEBHOOK")
+				fmt.Fprintln(sh.Err, "-- no automations; create one: lineshaft automation create NAME --prompt TEXT --webhook WEBHOOK")
 				return nil
 			}
 			there, err := webhooksOf(cmd.Context(), c, uid)
@@ -207,7 +207,7 @@ func (sh Commands) automationCreateCommand(factory *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create an automation; its uid goes to standard output",
-		Long: "Create an automation: each delivery to one of its webhooks that the filter matches starts a run of its\n" +
+		Long: "Create an automation: each delivery to one of its webhooks that matches the filter starts a run of its\n" +
 			"agent. A filter is a JSON object that mirrors the payload; see docs/factories.md.",
 		Args: shell.Needs(1, 1, "a name for the automation"),
 		Example: shell.Example(
@@ -250,8 +250,8 @@ func (sh Commands) automationCreateCommand(factory *string) *cobra.Command {
 		},
 	}
 	f.add(cmd)
-	cmd.Flags().BoolVar(&f.disabled, "disabled", false, "create it switched off")
-	cmd.Flags().StringVar(&f.schedule.Cron, "schedule", "", "`CRON` expression of times at which it starts a run, with or without webhooks")
+	cmd.Flags().BoolVar(&f.disabled, "disabled", false, "create it disabled")
+	cmd.Flags().StringVar(&f.schedule.Cron, "schedule", "", "`CRON` expression for the times at which it starts a run, with or without webhooks")
 	cmd.Flags().StringArrayVar(&f.others, "trigger", nil, "any other `TRIGGER`, as PROVIDER/EVENT or as JSON with a filter, or @FILE; repeatable")
 	cmd.Flags().StringVar(&f.schedule.Timezone, "timezone", "", "IANA `NAME` of the schedule's time zone (default UTC)")
 	return cmd
@@ -263,9 +263,9 @@ func (f *automationFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.promptFile, "prompt-file", "", "the same from a `FILE`; - is standard input")
 	flags.StringArrayVar(&f.webhooks, "webhook", nil, "`WEBHOOK` to listen to, by name or uid; repeatable")
 	flags.StringVar(&f.filter, "filter", "", "payload filter as `JSON`, or @FILE")
-	flags.StringVar(&f.req.Title, "title", "", "`TEXT` that its runs are called; may hold {{payload.path}} (default: the sender's words)")
+	flags.StringVar(&f.req.Title, "title", "", "`TITLE` of its runs; may contain {{payload.path}} (default: from the sender)")
 	flags.StringVar(&f.req.Agent, "agent", "", "`NAME` of the agent to run (default: the foreman)")
-	flags.StringVar(&f.concurrency.Key, "concurrency-key", "", "at most one live run for each `KEY`, which may hold {{payload.path}}")
+	flags.StringVar(&f.concurrency.Key, "concurrency-key", "", "at most one live run for each `KEY`, which may contain {{payload.path}}")
 	flags.StringVar(&f.concurrency.Policy, "concurrency-policy", "", "`POLICY` when the key is taken: queue, skip, cancel_previous or followup (default queue)")
 	flags.IntVar(&f.req.MaxRunsPerHour, "max-runs-per-hour", 0, "limit: at most this `NUMBER` of runs; 0 means no limit")
 	flags.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of a managed secret that its runs get as a variable; repeatable")
@@ -299,7 +299,7 @@ func (f *automationFlags) request(sh Commands) (client.AutomationRequest, error)
 	case (req.Prompt == "") == (f.promptFile == ""):
 		return req, shell.Usage("an automation needs one prompt", "Add --prompt TEXT or --prompt-file FILE, not both.")
 	case len(f.webhooks) == 0 && f.schedule.Cron == "" && len(f.others) == 0:
-		return req, shell.Usage("an automation needs a webhook to listen to", "Add --webhook NAME; `lineshaft webhook list` shows them. For given times: --schedule CRON. For what else there is: --trigger, see docs/triggers.md.")
+		return req, shell.Usage("an automation needs a webhook to listen to", "Add --webhook NAME; `lineshaft webhook list` shows them. For fixed times use --schedule CRON; for other events use --trigger, see docs/triggers.md.")
 	case f.schedule.Cron == "" && f.schedule.Timezone != "":
 		return req, shell.Usage("--timezone is for --schedule, which is not given", `Add --schedule "0 9 * * 1-5".`)
 	case len(f.webhooks) == 0 && f.filter != "":
@@ -385,7 +385,7 @@ func (sh Commands) triggers(texts []string) ([]client.Trigger, error) {
 	return list, nil
 }
 
-const triggerAdvice = `Write --trigger github/push, or --trigger '{"provider":"github","event":"push","filter":{"branches":["main"]}}'; docs/triggers.md has them all.`
+const triggerAdvice = `Write --trigger github/push, or --trigger '{"provider":"github","event":"push","filter":{"branches":["main"]}}'; docs/triggers.md lists them all.`
 
 func (there webhookRefs) startedBy(a client.Automation) []string {
 	list := there.listensTo(a)
@@ -424,7 +424,7 @@ func (there webhookRefs) name(filter *client.TriggerFilter, refs []string) error
 			filter.WebhookIDs = append(filter.WebhookIDs, ref)
 		default:
 			return shell.NotFound(fmt.Sprintf("the factory has no webhook %q", ref),
-				"`lineshaft webhook list` shows them; `lineshaft webhook create` makes one.")
+				"`lineshaft webhook list` shows them; `lineshaft webhook create` adds one.")
 		}
 	}
 	return nil

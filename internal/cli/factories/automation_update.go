@@ -15,9 +15,9 @@ func (sh Commands) automationUpdateCommand(factory *string) *cobra.Command {
 	var f automationFlags
 	cmd := &cobra.Command{
 		Use:   "update AUTOMATION",
-		Short: "Change an automation: its prompt, title, filter, webhooks, secrets, brakes or name",
-		Long: "Change an automation from the next delivery on; what is not given stays. Webhooks and secrets that are\n" +
-			"given replace those before. An empty --filter, --title, --agent, --concurrency-key or --secret takes them away.",
+		Short: "Change an automation: its prompt, title, filter, webhooks, secrets, limits or name",
+		Long: "Change an automation from the next delivery on. Settings that you do not give stay; webhooks and secrets\n" +
+			"replace the old lists. An empty --filter, --title, --agent, --concurrency-key or --secret removes the setting.",
 		Args: shell.Needs(1, 1, automationRefs),
 		Example: shell.Example(
 			`lineshaft automation update triage --filter '{"action":["opened","reopened"]}'`, "other deliveries",
@@ -112,7 +112,7 @@ func (f *automationFlags) complete(cmd *cobra.Command, c *client.Client, at [2]s
 // triggers is the one trigger with what the flags change of it.
 func (f *automationFlags) triggers(cmd *cobra.Command, c *client.Client, is *client.Automation, payload json.RawMessage) ([]client.Trigger, error) {
 	if len(is.Triggers) != 1 {
-		return nil, shell.Usage(fmt.Sprintf("the automation has %s, and --webhook and --filter are about one", shell.Count(len(is.Triggers), "trigger")),
+		return nil, shell.Usage(fmt.Sprintf("the automation has %s, but --webhook and --filter can only change one", shell.Count(len(is.Triggers), "trigger")),
 			"Change them over HTTP: PATCH /factory/{uid}/automations/{uid} with all triggers; see docs/factories.md.")
 	}
 	trigger := is.Triggers[0]

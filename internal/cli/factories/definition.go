@@ -35,7 +35,7 @@ func (sh Commands) factoryInitCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init DIR",
 		Short: "Write a folder with an example of a factory, ready to be applied",
-		Args:  shell.Needs(1, 1, "a folder that is empty or not there yet"),
+		Args:  shell.Needs(1, 1, "a folder that is empty or does not exist yet"),
 		Example: shell.Example(
 			"lineshaft factory init shop", "a foreman and an automation in ./shop",
 			`lineshaft factory init . --name "Web shop"`, "here",
@@ -52,7 +52,7 @@ func (sh Commands) factoryInitCommand() *cobra.Command {
 			files := definition.Example(name)
 			if _, problems := definition.Parse(files); len(problems) > 0 {
 				return shell.Usage(fmt.Sprintf("%q cannot be the name of a factory: %s", name, problems[0].Message),
-					"Give another with --name.")
+					"Choose another with --name.")
 			}
 			if err := writeFolder(dir, files, false, ""); err != nil {
 				return err
@@ -61,7 +61,7 @@ func (sh Commands) factoryInitCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&name, "name", "", "`NAME` of the factory (default: that of the folder)")
+	cmd.Flags().StringVar(&name, "name", "", "`NAME` of the factory (default: the folder's name)")
 	return cmd
 }
 
@@ -151,11 +151,11 @@ func readFolder(dir string) (definition.Files, error) {
 // be empty; more says what else you can do.
 func writeFolder(dir string, files definition.Files, overwrite bool, more string) error {
 	if there, err := os.ReadDir(dir); err == nil && len(there) > 0 && !overwrite {
-		hint := "Give another folder, or one that is not there yet" + more + "."
+		hint := "Choose another folder, or one that does not exist yet" + more + "."
 		return shell.Usage(fmt.Sprintf("%s is not empty", dir), hint)
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return shell.Failure(err, fmt.Sprintf("cannot make the folder: %v", err), "Check the path and that you may write there.")
+		return shell.Failure(err, fmt.Sprintf("cannot create the folder: %v", err), "Check the path and that you may write there.")
 	}
 	// A path of the server must not lead out of the folder, through any link in it.
 	root, err := os.OpenRoot(dir)
@@ -242,9 +242,9 @@ func (sh Commands) factoryLinkCommand() *cobra.Command {
 	var source client.RepositorySource
 	cmd := &cobra.Command{
 		Use:   "link FACTORY URL",
-		Short: "Let a factory follow a folder of a Git repository",
-		Long: "Let a factory follow a folder of a Git repository: what lands on the branch is applied, and the factory is\n" +
-			"changed there only. A definition with mistakes is not applied; `lineshaft factory get` shows them.",
+		Short: "Let a factory follow a folder in a Git repository",
+		Long: "Let a factory follow a folder in a Git repository: what lands on the branch is applied, and the factory can\n" +
+			"be changed only there. A definition with mistakes is not applied; `lineshaft factory get` shows them.",
 		Args: shell.Needs(2, 2, "a factory and the URL of a repository"),
 		Example: shell.Example(
 			"lineshaft factory link shop https://git.example/acme/factories.git --path shop", "the default branch",
@@ -263,7 +263,7 @@ func (sh Commands) factoryLinkCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&source.Branch, "branch", "", "`BRANCH` to follow (default: the repository's own)")
-	cmd.Flags().StringVar(&source.Path, "path", "", "`FOLDER` of the definition in the repository (default: its root)")
+	cmd.Flags().StringVar(&source.Path, "path", "", "`FOLDER` in the repository that has the definition (default: its root)")
 	return cmd
 }
 
@@ -272,7 +272,7 @@ func (sh Commands) factoryUnlinkCommand() *cobra.Command {
 		Use:     "unlink FACTORY",
 		Short:   "Unlink a factory from its repository; its definition stays",
 		Args:    shell.Needs(1, 1, "a factory (`lineshaft factory list` shows them)"),
-		Example: shell.Example("lineshaft factory unlink shop", "it can be changed here again"),
+		Example: shell.Example("lineshaft factory unlink shop", "you can change it here again"),
 		RunE: sh.onFactory(func(ctx context.Context, c *client.Client, uid string) error {
 			return shell.Shown(sh.showFactory)(c.Factories.Unlink(ctx, uid))
 		}),
@@ -282,10 +282,10 @@ func (sh Commands) factoryUnlinkCommand() *cobra.Command {
 func (sh Commands) factorySyncCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "sync [FACTORY]",
-		Short: "Look at the repository of a factory now, and apply what is there",
+		Short: "Read a factory's repository now, and apply what is there",
 		Args:  shell.Needs(0, 1, ""),
 		Example: shell.Example(
-			"lineshaft factory sync shop", "after a push, if you do not want to wait; exit 1 if it is not in force",
+			"lineshaft factory sync shop", "after a push, if you do not want to wait; exit 1 if it could not be applied",
 		),
 		RunE: sh.onFactory(sh.sync),
 	}
@@ -305,11 +305,11 @@ func (sh Commands) sync(ctx context.Context, c *client.Client, uid string) error
 	}
 	if f.Repository.Fault != "" {
 		return shell.Failure(nil, shell.OneLine(f.Repository.Fault),
-			"The definition that it has stays in force, and the repository is tried again; `lineshaft factory unlink` ends that.")
+			"The current definition stays in force, and the repository is tried again; `lineshaft factory unlink` stops that.")
 	}
 	if n := len(f.Repository.Problems); n > 0 {
 		return shell.Failure(nil, shell.Count(n, "mistake")+" in the repository:\n"+shell.ProblemLines(f.Repository.Problems),
-			"The definition that it has stays in force. Fix these; they are looked at again with the next push or `lineshaft factory sync`.")
+			"The current definition stays in force. Fix these; the next push or `lineshaft factory sync` checks them again.")
 	}
 	return nil
 }
@@ -365,11 +365,11 @@ func (sh Commands) confirmApply(ctx context.Context, c *client.Client, uid strin
 	if len(removed) == 0 {
 		return nil
 	}
-	fmt.Fprintln(sh.Err, "The folder does not have these, which the factory has:")
+	fmt.Fprintln(sh.Err, "The factory has these, and the folder does not:")
 	for _, change := range removed {
 		fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleBad, fmt.Sprintf("- %s %s", change.Kind, shell.OneLine(change.Name))))
 	}
-	if err := sh.Confirm(ctx, "Delete them? Secrets of webhooks cannot be had again."); err != nil {
+	if err := sh.Confirm(ctx, "Delete them? Webhook secrets cannot be recovered."); err != nil {
 		return err
 	}
 	req.IfRevision = cmp.Or(req.IfRevision, plan.Revision)
@@ -392,7 +392,7 @@ func (sh Commands) confirmRollback(ctx context.Context, c *client.Client, uid st
 	for _, change := range plan.Changes {
 		sign, look := changeSign(change.Action)
 		if change.Action == string(definition.ActionRemove) {
-			question = "Apply it again, and delete what it does not have? Secrets of webhooks cannot be had again."
+			question = "Apply it again, and delete what it does not have? Webhook secrets cannot be recovered."
 		}
 		fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, look, fmt.Sprintf("%s %s %s", sign, change.Kind, shell.OneLine(change.Name))))
 	}

@@ -17,8 +17,8 @@ func (sh Commands) factoryPlanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan DIR",
 		Short: "Show what applying a folder would add, change and remove",
-		Long: "Show what applying a folder would add, change and remove. For each automation whose triggers change, the\n" +
-			"stored deliveries show how many would newly start a run, and how many would not any more.",
+		Long: "Show what applying a folder would add, change and remove. For each automation whose triggers change, it also\n" +
+			"shows how many of the stored deliveries would newly start a run, and how many no longer would.",
 		Args: shell.Needs(1, 1, folderArgument),
 		Example: shell.Example(
 			"lineshaft factory plan shop", "the factory with the folder's alias or name",
@@ -34,13 +34,13 @@ func (sh Commands) factoryPlanCommand() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return sh.showPlan(plan, fmt.Sprintf("-- there is no factory %q yet; apply makes it", shell.OneLine(d.Factory.Name)))
+				return sh.showPlan(plan, fmt.Sprintf("-- there is no factory %q yet; apply creates it", shell.OneLine(d.Factory.Name)))
 			}
 			plan, err := c.Definitions.Plan(cmd.Context(), uid, files)
 			if err != nil {
 				return err
 			}
-			return sh.showPlan(plan, "-- nothing to do: the factory is what the folder says")
+			return sh.showPlan(plan, "-- nothing to do: the factory matches the folder")
 		},
 	}
 	folderFactoryFlag(cmd, &factory)
@@ -57,9 +57,9 @@ func (sh Commands) showPlan(plan *client.DefinitionPlan, note string) error {
 		for _, b := range plan.Backtests {
 			more := ""
 			if b.Truncated {
-				more = ", the newest that are stored"
+				more = ", the newest stored,"
 			}
-			fmt.Fprintf(sh.Out, "  automation %s: of %s%s %d would newly start a run, %d would not any more\n",
+			fmt.Fprintf(sh.Out, "  automation %s: of %s%s %d would newly start a run, %d no longer would\n",
 				shell.OneLine(b.Automation), deliveries(b.Deliveries), more, b.Starts, b.Stops)
 		}
 		sh.showNotices(plan.Notices)
@@ -112,14 +112,14 @@ func (sh Commands) factoryApplyCommand() *cobra.Command {
 	var yes bool
 	cmd := &cobra.Command{
 		Use:   "apply DIR",
-		Short: "Make a factory what a folder says, all or nothing; a new one if there is none",
-		Long: "Make a factory what a folder says, all or nothing; a new one if there is none. What the folder does not have is\n" +
-			"deleted, also what was made by hand. On a terminal that is shown and asked for first; a script is not asked.",
+		Short: "Make a factory match a folder, all or nothing; create it if it does not exist",
+		Long: "Make a factory match a folder, all or nothing; create it if it does not exist. What the folder does not have\n" +
+			"is deleted, even if it was made by hand. On a terminal you are shown that and asked first; scripts are not asked.",
 		Args: shell.Needs(1, 1, folderArgument),
 		Example: shell.Example(
 			"lineshaft factory apply shop", "the factory with the folder's alias or name",
 			`lineshaft factory apply . --factory shop --comment "quieter triage"`, "the comment is shown with the revision",
-			"lineshaft factory apply . --if-revision 12", "not if someone has changed it since that plan",
+			"lineshaft factory apply . --if-revision 12", "only if nobody has changed it since that plan",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, uid, d, files, err := sh.folderOf(cmd.Context(), args[0], factory)
@@ -145,9 +145,9 @@ func (sh Commands) factoryApplyCommand() *cobra.Command {
 		},
 	}
 	folderFactoryFlag(cmd, &factory)
-	cmd.Flags().StringVar(&comment, "comment", "", "what the change is about, as `TEXT`")
+	cmd.Flags().StringVar(&comment, "comment", "", "`TEXT` that says what the change is about")
 	shell.YesFlag(cmd, &yes)
-	cmd.Flags().Int64Var(&revision, "if-revision", 0, "only if the definition is still of this `NUMBER`, which plan -o json shows")
+	cmd.Flags().Int64Var(&revision, "if-revision", 0, "only if the definition is still at this `NUMBER`, which plan -o json shows")
 	return cmd
 }
 
@@ -175,11 +175,11 @@ func (sh Commands) applyNew(ctx context.Context, c *client.Client, d *definition
 	done, err := c.Definitions.Apply(ctx, made.UID, req)
 	if err != nil {
 		if undo := c.Factories.Delete(context.WithoutCancel(ctx), made.UID); undo != nil {
-			fmt.Fprintf(sh.Err, "-- factory %s was made and could not be removed again: %v\n", made.UID, undo)
+			fmt.Fprintf(sh.Err, "-- factory %s was created and could not be removed again: %v\n", made.UID, undo)
 		}
 		return nil, err
 	}
-	fmt.Fprintf(sh.Err, "-- factory %q made: %s\n", shell.OneLine(made.Name), shell.OneLine(made.UID))
+	fmt.Fprintf(sh.Err, "-- factory %q created: %s\n", shell.OneLine(made.Name), shell.OneLine(made.UID))
 	if len(plan.Changes) > 0 {
 		done.Changes = plan.Changes // not what differs from the factory as it was for a moment
 	}
@@ -220,7 +220,7 @@ func (sh Commands) factoryDriftCommand() *cobra.Command {
 					return err
 				}
 				return shell.NotFound(fmt.Sprintf("there is no factory %q", shell.OneLine(d.Factory.Name)),
-					"`lineshaft factory apply "+args[0]+"` makes it.")
+					"`lineshaft factory apply "+args[0]+"` creates it.")
 			}
 			plan, err := c.Definitions.Drift(cmd.Context(), uid, files)
 			if err != nil {
@@ -231,7 +231,7 @@ func (sh Commands) factoryDriftCommand() *cobra.Command {
 			}
 			if len(plan.Changes) > 0 {
 				return shell.Failure(nil, fmt.Sprintf("the factory differs from %s in %s", args[0], shell.Count(len(plan.Changes), "part")),
-					"`lineshaft factory apply` makes it what the folder says; `lineshaft factory export` writes it as a folder.")
+					"`lineshaft factory apply` makes it match the folder; `lineshaft factory export` writes it as a folder.")
 			}
 			return nil
 		},
@@ -247,13 +247,13 @@ func (sh Commands) factoryExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export DIR",
 		Short: "Write a factory as a folder of files",
-		Long: "Write a factory as a folder of files, which apply takes. Values in the settings of tool servers\n" +
-			"are written, too; managed secrets are only named.",
-		Args: shell.Needs(1, 1, "a folder that is empty or not there yet"),
+		Long: "Write a factory as a folder of files that apply can read. It includes the values in the settings of\n" +
+			"tool servers; managed secrets are only named.",
+		Args: shell.Needs(1, 1, "a folder that is empty or does not exist yet"),
 		Example: shell.Example(
 			"lineshaft factory export shop --factory shop", "into ./shop",
 			"lineshaft factory export old --revision 7", "as it was then",
-			"lineshaft factory export . --overwrite", "over the files that are here; others stay",
+			"lineshaft factory export . --overwrite", "replaces files of the same name; others stay",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, uid, err := sh.InFactory(cmd.Context(), factory)
@@ -274,7 +274,7 @@ func (sh Commands) factoryExportCommand() *cobra.Command {
 				}
 				out = *found
 			}
-			if err := writeFolder(args[0], definition.Files(out.Files), overwrite, "; --overwrite writes over what is there"); err != nil {
+			if err := writeFolder(args[0], definition.Files(out.Files), overwrite, "; --overwrite replaces files in it"); err != nil {
 				return err
 			}
 			return sh.Show(out, func() {
@@ -300,7 +300,7 @@ func (sh Commands) factoryRevisionsCommand() *cobra.Command {
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
-				return shell.Usage(fmt.Sprintf("--limit %d is less than one", limit), "Give how many to show.")
+				return shell.Usage(fmt.Sprintf("--limit %d is less than one", limit), "Say how many to show.")
 			}
 			c, uid, err := sh.thisFactory(cmd, args)
 			if err != nil {
@@ -316,7 +316,7 @@ func (sh Commands) factoryRevisionsCommand() *cobra.Command {
 				}
 			}
 			return shell.Listing[client.DefinitionRevision]{
-				Key: "revisions", None: "no revisions yet; the next change makes one", Head: []string{"NUMBER", "SOURCE", "BY", "MADE", "ABOUT"},
+				Key: "revisions", None: "no revisions yet; the next change creates one", Head: []string{"NUMBER", "SOURCE", "BY", "MADE", "ABOUT"},
 				Row: func(r *client.DefinitionRevision) []shell.Cell {
 					about := r.Comment
 					if r.Commit != "" {
@@ -338,7 +338,7 @@ func (sh Commands) factoryRollbackCommand() *cobra.Command {
 		Short: "Apply an earlier revision of a factory's definition again, as a new one",
 		Args:  shell.Needs(2, 2, "a factory and the number of a revision (`lineshaft factory revisions FACTORY` shows them)"),
 		Example: shell.Example(
-			"lineshaft factory rollback shop 7", "asks on a terminal; what came after stays in the list",
+			"lineshaft factory rollback shop 7", "asks on a terminal; later revisions stay in the list",
 			"lineshaft factory rollback shop 7 --yes", "does not ask",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -27,8 +27,8 @@ func (w *WebhookShell) deliveriesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deliveries WEBHOOK [DELIVERY_ID]",
 		Short: "Read the log of a webhook, or one delivery with its payload",
-		Long: "Read the log of a webhook, newest first, or one delivery with its payload. The log of a deleted\n" +
-			"webhook can be read by its uid.",
+		Long: "Read the log of a webhook, newest first, or one delivery with its payload. To read the log of a\n" +
+			"deleted webhook, give its uid.",
 		Args: shell.Needs(1, 2, oneWebhook),
 		Example: shell.Example(
 			"lineshaft webhook deliveries issues --since 24h", "what came today, and what it started",
@@ -279,14 +279,14 @@ func (w *WebhookShell) redeliverCommand() *cobra.Command {
 	var f redeliverFlags
 	cmd := &cobra.Command{
 		Use:   "redeliver WEBHOOK [DELIVERY_ID...]",
-		Short: "Deliver again what is in the log: with the current automations",
-		Long: "Evaluate stored deliveries again, with the current automations and under new ids: those that are\n" +
-			"named, or all accepted ones of a time, oldest first. What was itself delivered again is then left\n" +
-			"out. A run is started for every automation that matches, whether or not there was one before.",
+		Short: "Deliver stored deliveries again, with the current automations",
+		Long: "Evaluate stored deliveries again, with the current automations and under new ids: those that you\n" +
+			"name, or all accepted ones from a period, oldest first. A period leaves out what was itself delivered\n" +
+			"again. Every automation that matches starts a run, even if it started one before.",
 		Args: shell.Needs(1, -1, oneWebhook),
 		Example: shell.Example(
 			"lineshaft webhook redeliver issues DELIVERY_ID --dry-run", "what would it start now?",
-			"lineshaft webhook redeliver issues --since 2h --until 1h", "all of an hour, oldest first",
+			"lineshaft webhook redeliver issues --since 2h --until 1h", "everything from one hour, oldest first",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			after, before, err := w.span(f.since, f.until)
@@ -296,9 +296,9 @@ func (w *WebhookShell) redeliverCommand() *cobra.Command {
 			ids := args[1:]
 			switch ranged := f.since != "" || f.until != ""; {
 			case ranged && len(ids) > 0:
-				return shell.Usage("deliveries and a time cannot both be given", "Name deliveries, or give --since and --until.")
+				return shell.Usage("delivery ids and a period cannot be used together", "Name deliveries, or give --since and --until.")
 			case !ranged && len(ids) == 0, f.since == "" && ranged:
-				return shell.Usage("nothing says what to deliver again", "Name deliveries, or give --since (and --until).")
+				return shell.Usage("nothing to deliver again was named", "Name deliveries, or give --since (and --until).")
 			}
 			c, hook, err := w.logged(cmd.Context(), args[0])
 			if err != nil {
@@ -415,7 +415,7 @@ func (w *WebhookShell) tellRedelivered(done []redelivered, asked int) error {
 		return w.Document(map[string]any{"redeliveries": done})
 	}
 	if asked == 0 {
-		fmt.Fprintln(w.Err, "-- nothing of that time can be delivered again")
+		fmt.Fprintln(w.Err, "-- nothing from that period can be delivered again")
 		return nil
 	}
 	var rows [][]shell.Cell

@@ -29,11 +29,11 @@ func (sh Commands) factoryCommand() *cobra.Command {
 		Use:     "factory",
 		Aliases: []string{"factories"},
 		Short:   "Factories: create, list, change, delete; apply them from a folder",
-		Long: "Factories group agents, automations and webhooks. Wherever a factory is asked for, its uid, its alias\n" +
-			"or its name will do; if there is only one, it need not be named.",
+		Long: "Factories group agents, automations and webhooks. Name a factory by its uid, alias or name; if there\n" +
+			"is only one, you can leave it out.",
 		Example: shell.Example(
 			`lineshaft factory create "Web shop" --alias shop`, "a new one, with a foreman",
-			"lineshaft factory list", "what there is",
+			"lineshaft factory list", "all of them",
 			"lineshaft factory init shop && lineshaft factory apply shop", "one from a folder of files",
 			"lineshaft factory update shop --pause", "its automations start no more runs",
 		),
@@ -47,7 +47,7 @@ func (sh Commands) factoryCommand() *cobra.Command {
 func (sh Commands) factoryListCommand() *cobra.Command {
 	var search string
 	cmd := shell.Listing[client.Factory]{
-		Key: "factories", None: "no factories; make one: lineshaft factory create NAME", Head: []string{"UID", "ALIAS", "STATE", "UPDATED", "NAME"},
+		Key: "factories", None: "no factories; create one: lineshaft factory create NAME", Head: []string{"UID", "ALIAS", "STATE", "UPDATED", "NAME"},
 		Row: func(f *client.Factory) []shell.Cell {
 			return shell.Cells(f.UID, shell.OrDash(f.Alias), factoryState(f), sh.When(f.UpdatedAt), f.Name)
 		},
@@ -166,11 +166,11 @@ func (sh Commands) factoryUpdateCommand() *cobra.Command {
 	var budget client.Budget
 	cmd := &cobra.Command{
 		Use:   "update [FACTORY]",
-		Short: "Change the name, alias or description of a factory, pause or brake it",
+		Short: "Change the name, alias or description of a factory, pause it or set its budget",
 		Args:  shell.Needs(0, 1, ""),
 		Example: shell.Example(
 			"lineshaft factory update shop --pause", "deliveries are logged, but start no runs",
-			`lineshaft factory update shop --alias ""`, "take the alias away",
+			`lineshaft factory update shop --alias ""`, "remove the alias",
 			"lineshaft factory update shop --daily-cost 25", "start no more runs once 25 dollars are spent today",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -183,9 +183,9 @@ func (sh Commands) factoryUpdateCommand() *cobra.Command {
 			}
 			switch {
 			case budget.MaxTokens < 0 || budget.MaxCostUSD < 0:
-				return shell.Usage("a budget cannot be less than nothing", "Give 0 to take it away.")
+				return shell.Usage("a budget cannot be negative", "Give 0 to remove it.")
 			case pause && resume:
-				return shell.Usage("--pause and --resume exclude each other", "Give one of them.")
+				return shell.Usage("--pause and --resume cannot be used together", "Give one of them.")
 			case pause, resume:
 				change.Paused = &pause
 			case change == client.FactoryUpdate{}:
@@ -201,11 +201,11 @@ func (sh Commands) factoryUpdateCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&name, "name", "", "new `NAME`")
-	flags.StringVar(&alias, "alias", "", "new short unique `NAME`; empty takes it away")
-	flags.StringVar(&description, "description", "", "new `TEXT`; empty takes it away")
-	flags.BoolVar(&pause, "pause", false, "let its automations start no runs")
+	flags.StringVar(&alias, "alias", "", "new short unique `NAME`; empty removes it")
+	flags.StringVar(&description, "description", "", "new `TEXT`; empty removes it")
+	flags.BoolVar(&pause, "pause", false, "stop its automations from starting runs")
 	flags.BoolVar(&resume, "resume", false, "let them start runs again")
-	flags.Float64Var(&budget.MaxCostUSD, "daily-cost", 0, "start no more runs once this many `DOLLARS` are spent in a day of UTC; 0 takes the budget away")
+	flags.Float64Var(&budget.MaxCostUSD, "daily-cost", 0, "start no more runs once this many `DOLLARS` are spent in a UTC day; 0 removes the budget")
 	flags.Int64Var(&budget.MaxTokens, "daily-tokens", 0, "the same for this `NUMBER` of tokens; both together are one budget")
 	return cmd
 }
@@ -222,7 +222,7 @@ func (sh Commands) factoryDeleteCommand() *cobra.Command {
 		),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			if !yes && sh.Asks() {
-				what := strings.Join(args, ", ") + " with all automations and webhooks? Secrets of webhooks cannot be had again."
+				what := strings.Join(args, ", ") + " with all automations and webhooks? Webhook secrets cannot be recovered."
 				if err := sh.Confirm(cmd.Context(), "Delete "+what); err != nil {
 					return err
 				}
@@ -250,12 +250,12 @@ func (sh Commands) factoryRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FACTORY PROMPT",
 		Short: "Give work to the foreman of a factory; the id of the run goes to standard output",
-		Long: "Give work to the foreman of a factory; `-` reads the prompt from standard input. A paused factory takes\n" +
-			"it too: the pause is for automations.",
+		Long: "Give work to the foreman of a factory; `-` reads the prompt from standard input. This also works in a\n" +
+			"paused factory: only its automations are paused.",
 		Args: shell.Needs(2, 2, "a factory and a prompt in quotes"),
 		Example: shell.Example(
 			`lineshaft factory run shop "Fix the checkout page" --follow`, "watch it work",
-			`lineshaft factory run shop - --ticket jira:SHOP-42 < ticket.md`, "for a ticket, which runs are found by",
+			`lineshaft factory run shop - --ticket jira:SHOP-42 < ticket.md`, "for a ticket, by which you find its runs",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt, err := sh.TextOrStdin(args[1])
@@ -276,7 +276,7 @@ func (sh Commands) factoryRunCommand() *cobra.Command {
 	}
 	a.Flags(cmd)
 	cmd.Flags().StringVar(&req.Title, "title", "", "`TITLE` (default: made from the prompt)")
-	cmd.Flags().StringVar(&req.TicketRef, "ticket", "", "what it is for, as `SOURCE:ID` (default: one is made)")
+	cmd.Flags().StringVar(&req.TicketRef, "ticket", "", "ticket it is for, as `SOURCE:ID` (default: one is made)")
 	cmd.Flags().StringVar(&req.TicketURL, "ticket-url", "", "`ADDRESS` of the ticket")
 	return cmd
 }

@@ -23,7 +23,7 @@ func (sh Commands) scheduleCommand() *cobra.Command {
 	return shell.Group(&cobra.Command{
 		Use:     "schedule",
 		Aliases: []string{"schedules"},
-		Short:   "Create, list, change, pause, resume and delete what starts runs at given times",
+		Short:   "Create, list, change, pause, resume and delete schedules, which start runs at set times",
 		Example: shell.Example(
 			`lineshaft schedule create watch --cron "0 9 * * 1-5" --timezone Europe/Berlin --prompt "Look at the build"`, "on workdays at nine",
 			"lineshaft schedule list", "when they run next",
@@ -39,7 +39,7 @@ func (sh Commands) scheduleCommand() *cobra.Command {
 				_, err := c.Schedules.Pause(ctx, id)
 				return err
 			}),
-		of.Each("resume", "resumed", "Let schedules fire from now on; what they missed is not made up", "from its next time on",
+		of.Each("resume", "resumed", "Let schedules fire from now on; runs they missed are not made up", "from its next time on",
 			func(ctx context.Context, c *client.Client, id string) error {
 				_, err := c.Schedules.Resume(ctx, id)
 				return err
@@ -51,7 +51,7 @@ func (sh Commands) scheduleCommand() *cobra.Command {
 
 func (sh Commands) scheduleListCommand() *cobra.Command {
 	return shell.Listing[client.Schedule]{
-		Key: "schedules", None: "no schedules; make one: lineshaft schedule create NAME --cron CRON --prompt TEXT",
+		Key: "schedules", None: "no schedules; create one: lineshaft schedule create NAME --cron CRON --prompt TEXT",
 		Head: []string{"ID", "STATE", "CRON", "LAST (UTC)", "NEXT (UTC)", "NAME"},
 		Row: func(s *client.Schedule) []shell.Cell {
 			last, next := instantText(s.History.LastRan), instantText(s.History.NextRun)
@@ -157,10 +157,10 @@ func (f *scheduleFlags) add(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.cron, "cron", "", "`CRON` expression: five fields, @daily and the like, or \"@every 1h\"")
 	flags.StringVar(&f.timezone, "timezone", "", "IANA `NAME` of the time zone (default UTC)")
-	flags.StringVar(&f.overlap, "overlap", "", "`POLICY` while the last run is live: skip or queue (default: start beside it)")
+	flags.StringVar(&f.overlap, "overlap", "", "`POLICY` while the last run is live: skip or queue (default: start another one)")
 	flags.StringVar(&f.prompt, "prompt", "", "the task of its runs, as `TEXT`")
 	flags.StringVar(&f.promptFile, "prompt-file", "", "the same from a `FILE`; - is standard input")
-	flags.StringVar(&f.agent, "agent", "", "`UID` of the agent that its runs go to")
+	flags.StringVar(&f.agent, "agent", "", "`UID` of the agent for its runs")
 	flags.StringVar(&f.model, "model", "", "`ID` of the language model")
 	flags.StringVar(&f.host, "host", "", "`ID` of the worker to run on (default: the server's own)")
 	flags.StringVar(&f.environment, "environment", "", "`ID` of the environment")
@@ -173,7 +173,7 @@ func (f *scheduleFlags) add(cmd *cobra.Command) {
 func (f *scheduleFlags) check() error {
 	if f.overlap != "" && !slices.Contains(overlaps(), f.overlap) {
 		return shell.Usage(fmt.Sprintf("--overlap %q is neither skip nor queue", f.overlap),
-			"Leave it out to start each run beside the last.")
+			"Leave it out to start each run even while the last one is live.")
 	}
 	if f.prompt != "" && f.promptFile != "" {
 		return shell.Usage("a schedule has one prompt", "Give --prompt TEXT or --prompt-file FILE, not both.")
@@ -186,7 +186,7 @@ func (sh Commands) scheduleCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a schedule; its id goes to standard output",
-		Long: "Create a schedule: it starts a run at the times that its cron expression names, by the wall clock of its\n" +
+		Long: "Create a schedule: it starts a run at the times of its cron expression, by the wall clock of its\n" +
 			"time zone. See docs/schedules.md for daylight saving.",
 		Args: shell.Needs(1, 1, "a name for the schedule"),
 		Example: shell.Example(
@@ -201,7 +201,7 @@ func (sh Commands) scheduleCreateCommand() *cobra.Command {
 				return err
 			}
 			if s.CronSchedule == "" {
-				return shell.Usage("a schedule needs its times", `Give --cron, such as --cron "0 9 * * 1-5" or --cron @daily.`)
+				return shell.Usage("a schedule needs a cron expression", `Give --cron, such as --cron "0 9 * * 1-5" or --cron @daily.`)
 			}
 			c, err := sh.Connect(cmd.Context())
 			if err != nil {
@@ -228,8 +228,8 @@ func (sh Commands) scheduleUpdateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update SCHEDULE",
 		Short: "Change a schedule: its times, prompt, agent, configuration or name",
-		Long: "Change a schedule from now on; what is not given stays. Skills, secrets and metadata that are given\n" +
-			"replace those before; an empty value takes away what it names.",
+		Long: "Change a schedule from now on. Settings that you do not give stay; skills, secrets and metadata\n" +
+			"replace the old lists; an empty value removes a setting.",
 		Args: shell.Needs(1, 1, scheduleRefs),
 		Example: shell.Example(
 			`lineshaft schedule update watch --cron "30 8 * * *"`, "another time",
@@ -331,17 +331,17 @@ func (sh Commands) scheduleNextCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "next CRON",
 		Short: "Show when a cron expression fires next, without a server",
-		Long: "Show when a cron expression fires next. A slot is named by the wall clock of the time zone; where clocks\n" +
-			"are changed, a time that is skipped is made up once, and one that comes twice fires once, unless the\n" +
-			"expression fires in every hour. \"@every\" counts from now.",
+		Long: "Show when a cron expression fires next, by the wall clock of the time zone. When clocks change, a time\n" +
+			"that is skipped is made up once, and one that comes twice fires once, unless the expression fires in\n" +
+			"every hour. \"@every\" counts from now.",
 		Args: shell.Needs(1, 1, `a cron expression in quotes, such as "0 9 * * 1-5"`),
 		Example: shell.Example(
 			`lineshaft schedule next "0 9 * * 1-5" --timezone Europe/Berlin`, "the next five times",
-			`lineshaft schedule next "30 2 * * *" --timezone America/New_York --from 2026-03-07 --count 3`, "over the night without 2:30",
+			`lineshaft schedule next "30 2 * * *" --timezone America/New_York --from 2026-03-07 --count 3`, "across the night that has no 2:30",
 		),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if number < 1 || number > maxFires {
-				return shell.Usage(fmt.Sprintf("--count %d is not between 1 and %d", number, maxFires), "Five are shown without it.")
+				return shell.Usage(fmt.Sprintf("--count %d is not between 1 and %d", number, maxFires), "The default is five.")
 			}
 			after := sh.Now()
 			if from != "" {
@@ -370,7 +370,7 @@ func firesOf(timing lineshaft.Timing, after time.Time, number int) ([]fire, erro
 		if public.Field == "timezone" {
 			what = "--timezone"
 		}
-		return nil, shell.Usage(what+": "+public.Message, "See docs/schedules.md for what an expression may say.")
+		return nil, shell.Usage(what+": "+public.Message, "See docs/schedules.md for what an expression may contain.")
 	}
 	parsed = parsed.Anchored(after)
 	fires := []fire{}

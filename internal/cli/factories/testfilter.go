@@ -18,13 +18,13 @@ func (w *WebhookShell) testFilterCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test-filter",
 		Short: "Try a payload filter on a stored delivery or a payload",
-		Long: "Try the filter of a trigger on a stored delivery or on a payload, and see how each of its checks\n" +
-			"goes. Nothing is stored or started.",
+		Long: "Try the filter of a trigger on a stored delivery or on a payload, and see the result of each check.\n" +
+			"Nothing is stored or started.",
 		Args: shell.Needs(0, 0, ""),
 		Example: shell.Example(
 			`lineshaft webhook test-filter --filter '{"action": ["opened"]}' --delivery DELIVERY_ID`, "would it have matched?",
 			"lineshaft webhook test-filter --filter @filter.json --payload @body.json", "both from files",
-			"lineshaft webhook test-filter --webhook issues --filter @filter.json --delivery DELIVERY_ID", "with the webhooks of the trigger",
+			"lineshaft webhook test-filter --webhook issues --filter @filter.json --delivery DELIVERY_ID", "only for this webhook",
 			`lineshaft webhook test-filter --trigger '{"provider":"github","event":"issue_opened","filter":{}}' --delivery DELIVERY_ID`, "a whole trigger",
 		),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -32,7 +32,7 @@ func (w *WebhookShell) testFilterCommand() *cobra.Command {
 				return shell.Usage("filter and payload cannot both come from standard input", "Put one of them into a file.")
 			}
 			if (req.DeliveryID == "") == (payload == "") {
-				return shell.Usage("the filter needs one thing to be tried on", "Give either --delivery DELIVERY_ID or --payload.")
+				return shell.Usage("the filter needs one delivery or payload to try", "Give either --delivery DELIVERY_ID or --payload.")
 			}
 			if err := w.readTrigger(&req, trigger, filter); err != nil {
 				return err
@@ -60,9 +60,9 @@ func (w *WebhookShell) testFilterCommand() *cobra.Command {
 	flags.StringVar(&trigger, "trigger", "", "whole trigger as `JSON`, @FILE, or - for standard input, instead of --filter and --webhook")
 	flags.StringVar(&req.DeliveryID, "delivery", "", "`ID` of a stored delivery to try it on")
 	flags.StringVar(&payload, "payload", "", "payload to try it on, as `JSON`, @FILE, or - for standard input")
-	flags.StringVar(&req.PayloadEvent, "payload-event", "", "`EVENT` that the header of GitHub, GitLab or Linear names with the payload, such as issues")
+	flags.StringVar(&req.PayloadEvent, "payload-event", "", "`EVENT` that GitHub, GitLab or Linear would name in a header, such as issues")
 	flags.StringArrayVar(&req.Filter.Webhooks, "webhook", nil, "`NAME` of a webhook that the trigger listens to; repeatable (default: all)")
-	flags.StringVar(&webhook, "to", "", "`WEBHOOK` that the payload comes to (default: one that the trigger listens to)")
+	flags.StringVar(&webhook, "to", "", "`WEBHOOK` that gets the payload (default: one that the trigger listens to)")
 	flags.SortFlags = false
 	return cmd
 }

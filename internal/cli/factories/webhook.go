@@ -28,7 +28,7 @@ func (sh Commands) webhookCommand() *cobra.Command {
 		Example: shell.Example(
 			"lineshaft webhook create ci --factory shop", "a new address with a token; both are shown",
 			"lineshaft webhook create issues --scheme github", "for GitHub, in the only factory there is",
-			"lineshaft webhook list", "what there is, and what is switched on",
+			"lineshaft webhook list", "all of them, and which are enabled",
 		),
 	}
 	cmd.PersistentFlags().StringVar(&w.Factory, "factory", "", "`FACTORY` by uid, alias or name (default: the only one there is)")
@@ -41,8 +41,8 @@ func (sh Commands) webhookCommand() *cobra.Command {
 		of.Get("Show a webhook; its secret is not shown again",
 			func(_ context.Context, _ *client.Client, hook *client.Webhook) error { return w.show(hook) },
 			"lineshaft webhook get ci", "its address and settings"),
-		of.Each("enable", "enabled", "Let webhooks take deliveries, with the value that their secret has now", "by name or uid", webhookSwitch(true)),
-		of.Each("disable", "disabled", "Switch webhooks off: their senders get 404 at once", "by name or uid", webhookSwitch(false)),
+		of.Each("enable", "enabled", "Enable webhooks, with the current value of their secret", "by name or uid", webhookSwitch(true)),
+		of.Each("disable", "disabled", "Disable webhooks: their senders get 404 at once", "by name or uid", webhookSwitch(false)),
 		of.Each("delete", "deleted", "Delete webhooks: their senders get 404 at once", "the log of its deliveries stays for a while",
 			func(ctx context.Context, c *client.Client, hook *client.Webhook) error {
 				return c.Webhooks.Delete(ctx, hook.FactoryUID, hook.UID)
@@ -191,11 +191,11 @@ func (w *WebhookShell) updateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update WEBHOOK",
 		Short: "Change the settings of a webhook",
-		Long:  "Change the settings of a webhook. Its name, mode and scheme stay: for others make a second\nwebhook, move the sender to it, then delete the first.",
+		Long:  "Change the settings of a webhook. Its name, mode and scheme cannot change: create a second\nwebhook, move the sender to it, then delete the first.",
 		Args:  shell.Needs(1, 1, oneWebhook),
 		Example: shell.Example(
 			"lineshaft webhook update ci --rate-limit 0", "no limit",
-			"lineshaft webhook update ci --secret-name CI_TOKEN", "use a secret that people manage",
+			"lineshaft webhook update ci --secret-name CI_TOKEN", "use a managed secret",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkLimits(cmd, rate, bytes); err != nil {
@@ -219,11 +219,11 @@ func (w *WebhookShell) updateCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&rate, "rate-limit", 0, "`NUMBER` of deliveries in a minute; 0 means no limit")
-	flags.IntVar(&bytes, "max-body-bytes", 0, "`NUMBER` of bytes that a body may have")
-	flags.StringVar(&header, "delivery-id-header", "", "`HEADER` that tells deliveries apart; empty takes it away")
+	flags.IntVar(&rate, "rate-limit", 0, "`NUMBER` of deliveries per minute; 0 means no limit")
+	flags.IntVar(&bytes, "max-body-bytes", 0, "largest body, as a `NUMBER` of bytes")
+	flags.StringVar(&header, "delivery-id-header", "", "`HEADER` that identifies a delivery; empty removes it")
 	flags.StringVar(&secretName, "secret-name", "", "`NAME` of another managed secret to use")
-	flags.BoolVar(&guard, "replay-guard", false, "treat a body that came before as a duplicate; --replay-guard=false does not")
+	flags.BoolVar(&guard, "replay-guard", false, "treat a body that was seen before as a duplicate; --replay-guard=false turns this off")
 	hmacFlags(flags, &hmac)
 	flags.SortFlags = false
 	return cmd
@@ -250,12 +250,12 @@ func (w *WebhookShell) rotateCommand() *cobra.Command {
 	var secretFile, overlap string
 	cmd := &cobra.Command{
 		Use:   "rotate WEBHOOK",
-		Short: "Replace the secret of a webhook, or give it the one it waits for",
-		Long: "Replace the secret of a webhook. The old one ends at once, unless --overlap lets it live on\n" +
-			"while the sender is changed. A webhook that waits for its provider's secret is enabled with it.",
+		Short: "Replace the secret of a webhook, or set the one from its provider",
+		Long: "Replace the secret of a webhook. The old one ends at once, unless --overlap keeps it valid while you\n" +
+			"change the sender. A webhook that waits for its provider's secret is enabled with it.",
 		Args: shell.Needs(1, 1, oneWebhook),
 		Example: shell.Example(
-			"lineshaft webhook rotate ci --overlap 1h", "a generated secret; the old one works for an hour more",
+			"lineshaft webhook rotate ci --overlap 1h", "a generated secret; the old one works for another hour",
 			"lineshaft webhook rotate pay --secret-file stripe.txt", "the secret that the provider shows",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -279,6 +279,6 @@ func (w *WebhookShell) rotateCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&secretFile, "secret-file", "", "`FILE` with the new secret, or - for standard input (default: one is generated)")
-	cmd.Flags().StringVar(&overlap, "overlap", "", "`TIME` that the old secret stays valid, such as 1h, at most 3d (default: it ends at once)")
+	cmd.Flags().StringVar(&overlap, "overlap", "", "how long the old secret stays valid, as a `TIME` such as 1h, at most 3d (default: it ends at once)")
 	return cmd
 }

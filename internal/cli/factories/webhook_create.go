@@ -83,15 +83,15 @@ func (w *WebhookShell) createCommand() *cobra.Command {
 		Short: "Create a webhook; a generated secret is shown once",
 		Long: "Create a webhook. Its address goes to standard output, and its secret, once, if the server\ngenerated it.\n\n" +
 			"Modes: token (Authorization: Bearer), url_token (the secret ends the URL), signature (--scheme).\n" +
-			"Where the provider makes the secret, leave it out, give the provider the address, then hand the\n" +
-			"secret in with `lineshaft webhook rotate`. " + asksFirst() + " ask the address for an answer\nwhen it is entered: for these, " +
-			"take the secret from the provider first and give it with --secret-file.",
+			"If the provider makes the secret, leave it out, give the provider the address, then set the\n" +
+			"secret with `lineshaft webhook rotate`. " + asksFirst() + " send a request to the address\nwhen you enter it: for these, " +
+			"get the secret from the provider first and pass it with --secret-file.",
 		Args: shell.Needs(1, 1, "a name for the webhook"),
 		Example: shell.Example(
-			"lineshaft webhook create ci", "senders show a bearer token",
+			"lineshaft webhook create ci", "senders use a bearer token",
 			"lineshaft webhook create issues --scheme github", "GitHub signs with a generated secret",
 			"lineshaft webhook create pay --scheme stripe", "the secret comes later, from Stripe",
-			"lineshaft webhook create chat --scheme slack --secret-file signing.txt", "Slack has shown its secret already",
+			"lineshaft webhook create chat --scheme slack --secret-file signing.txt", "you have Slack's secret already",
 			"lineshaft webhook create own --scheme hmac --hmac-header X-Sig --secret-file key.txt", "any sender that signs with HMAC",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -121,12 +121,12 @@ func (w *WebhookShell) createCommand() *cobra.Command {
 	flags.StringVar(&req.AuthMode, "mode", "", "`MODE`: token (default), url_token or signature")
 	flags.StringVar(&req.SignatureScheme, "scheme", "", "`SCHEME` that the sender signs with, such as github; implies --mode signature")
 	flags.StringVar(&secretFile, "secret-file", "", "`FILE` with the secret to use, or - for standard input")
-	flags.StringVar(&req.SecretName, "secret-name", "", "`NAME` of the managed secret to use, or to make")
-	flags.StringVar(&req.DeliveryIDHeader, "delivery-id-header", "", "`HEADER` that tells deliveries apart")
-	flags.IntVar(&rate, "rate-limit", 60, "`NUMBER` of deliveries in a minute; 0 means no limit")
-	flags.IntVar(&bytes, "max-body-bytes", 262_144, "`NUMBER` of bytes that a body may have")
-	flags.BoolVar(&req.ReplayGuard, "replay-guard", false, "treat a body that came before as a duplicate, whatever its id")
-	flags.BoolVar(&disabled, "disabled", false, "make it switched off")
+	flags.StringVar(&req.SecretName, "secret-name", "", "`NAME` of the managed secret to use or create")
+	flags.StringVar(&req.DeliveryIDHeader, "delivery-id-header", "", "`HEADER` that identifies a delivery")
+	flags.IntVar(&rate, "rate-limit", 60, "`NUMBER` of deliveries per minute; 0 means no limit")
+	flags.IntVar(&bytes, "max-body-bytes", 262_144, "largest body, as a `NUMBER` of bytes")
+	flags.BoolVar(&req.ReplayGuard, "replay-guard", false, "treat a body that was seen before as a duplicate, whatever its id")
+	flags.BoolVar(&disabled, "disabled", false, "create it disabled")
 	hmacFlags(flags, &hmac)
 	flags.SortFlags = false
 	shell.CompleteWords(cmd, "mode", authModes()...)
@@ -154,7 +154,7 @@ func checkHMAC(scheme string, h client.WebhookHMAC) error {
 		return shell.Usage("--scheme hmac needs the header that carries the signature",
 			"Add --hmac-header HEADER, such as --hmac-header X-Signature.")
 	case scheme != "hmac" && hmacOrNil(h) != nil:
-		return shell.Usage("the --hmac-… flags go with --scheme hmac only", "Leave them out, or add --scheme hmac.")
+		return shell.Usage("the --hmac-… flags need --scheme hmac", "Leave them out, or add --scheme hmac.")
 	}
 	return errors.Join(shell.OneOf("hmac-digest", h.Digest, []string{"sha256", "sha1", "sha384", "sha512"}), shell.OneOf("hmac-encoding", h.Encoding, []string{"hex", "base64"}))
 }
@@ -182,11 +182,11 @@ func (w *WebhookShell) Issued(hook *client.Webhook, factory string) error {
 		case hook.NeedsSecret:
 			order := "give this URL to the provider, then run"
 			if scheme, _ := signature.Find(hook.SignatureScheme); asksAddress(scheme) {
-				order = fmt.Sprintf("%s asks the URL for an answer when it is entered.\n-- So take the secret from %s first, run this, and enter the URL then", scheme.Title, scheme.Title)
+				order = fmt.Sprintf("%s sends a request to the URL when you enter it.\n-- So get the secret from %s first, run this, and then enter the URL", scheme.Title, scheme.Title)
 			}
 			fmt.Fprintf(w.Err, "-- it is disabled until it has its secret: %s\nlineshaft webhook rotate %s --secret-file FILE\n", order, again)
 		case !hook.Enabled:
-			fmt.Fprintf(w.Err, "-- it is disabled; to switch it on, run\nlineshaft webhook enable %s\n", again)
+			fmt.Fprintf(w.Err, "-- it is disabled; to enable it, run\nlineshaft webhook enable %s\n", again)
 		default:
 			told := *hook
 			if w.ErrWidth == 0 {

@@ -51,9 +51,9 @@ func (w *WebhookShell) sendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send URL|WEBHOOK",
 		Short: "Send a test delivery, signed as its sender would",
-		Long: "Send a test delivery to a webhook of this server, by name or uid, or to any address. Of a\n" +
-			"webhook the mode and scheme are known; for an address say them with --mode or --scheme.\n" +
-			"For schemes with public keys the file holds the private one.",
+		Long: "Send a test delivery to a webhook on this server, by name or uid, or to any address. The mode and scheme\n" +
+			"of a webhook are known; for an address give them with --mode or --scheme.\n" +
+			"For schemes with public keys, the file holds the private key.",
 		Args: shell.Needs(1, 1, "an address, or the name or uid of a webhook"),
 		Example: shell.Example(
 			"lineshaft webhook send ci --secret-file token.txt --data '{\"ok\": true}'", "as the sender of ci",
@@ -81,7 +81,7 @@ func (w *WebhookShell) sendCommand() *cobra.Command {
 	flags.StringVar(&d.secretFile, "secret-file", "", "`FILE` with the secret, or - for standard input")
 	flags.StringVar(&d.Data, "data", "", "`JSON` to send, @FILE, or - for standard input (default: a test object)")
 	flags.StringArrayVar(&d.headers, "header", nil, "further `HEADER`, written as 'Name: value'; repeatable")
-	flags.StringVar(&d.ID, "id", "", "`ID` of the delivery; the same twice is a duplicate (default: a new one). An id that the scheme has in the body wins")
+	flags.StringVar(&d.ID, "id", "", "`ID` of the delivery; the same id twice is a duplicate (default: a new one). If the scheme has an id in the body, that one counts")
 	hmacFlags(flags, &d.HMAC)
 	flags.SortFlags = false
 	shell.CompleteWords(cmd, "mode", authModes()...)
@@ -108,7 +108,7 @@ func (w *WebhookShell) target(ctx context.Context, d *Delivery, to string) error
 		return errors.Join(shell.OneOf("mode", d.Mode, authModes()), shell.OneOf("scheme", d.Scheme, SchemeNames()), checkHMAC(d.Scheme, d.HMAC))
 	}
 	if d.Mode != "" || d.Scheme != "" || hmacOrNil(d.HMAC) != nil {
-		return shell.Usage("--mode, --scheme and --hmac-… are for addresses; those of a webhook are known",
+		return shell.Usage("--mode, --scheme and --hmac-… are for addresses; a webhook has its own",
 			"Leave them out, or give the address.")
 	}
 	_, hook, err := w.Find(ctx, to)
@@ -116,8 +116,8 @@ func (w *WebhookShell) target(ctx context.Context, d *Delivery, to string) error
 		return err
 	}
 	if hook.NeedsSecret {
-		return shell.NotFound(fmt.Sprintf("webhook %q takes nothing yet: it waits for its provider's secret", hook.Name),
-			fmt.Sprintf("Hand it in: lineshaft webhook rotate %s --secret-file FILE", w.again(hook)))
+		return shell.NotFound(fmt.Sprintf("webhook %q takes no deliveries yet: it waits for its provider's secret", hook.Name),
+			fmt.Sprintf("Set it: lineshaft webhook rotate %s --secret-file FILE", w.again(hook)))
 	}
 	d.URL, d.Mode, d.Scheme, d.IDHeader = hook.IngressURL, hook.AuthMode, hook.SignatureScheme, hook.DeliveryIDHeader
 	if hook.HMAC != nil {
@@ -137,7 +137,7 @@ func (w *WebhookShell) deliver(ctx context.Context, d Delivery, secret string) e
 	}
 	if answer.Code == http.StatusUnauthorized && d.outdated(*r, secret) {
 		return shell.Denied(nil, "401: the time in the body is missing or too far from now; the secret may be right",
-			fmt.Sprintf("Set %s in --data to the time of now in milliseconds, or leave --data out.", signature.BodyTime(d.Scheme)))
+			fmt.Sprintf("Set %s in --data to the current time in milliseconds, or leave --data out.", signature.BodyTime(d.Scheme)))
 	}
 	return w.TellDelivery(answer, d.ID)
 }
@@ -166,7 +166,7 @@ func (w *WebhookShell) Signed(d *Delivery, secret string) (*signature.Request, e
 		return nil, err
 	}
 	if place := d.otherID(body); chosen && place != "" {
-		fmt.Fprintf(w.Err, "-- the sender's id is %s of the body, so --id does not count\n", shell.OneLine(place))
+		fmt.Fprintf(w.Err, "-- the sender's id is %s in the body, so --id has no effect\n", shell.OneLine(place))
 	}
 	r := signature.Request{Method: http.MethodPost, URL: d.URL, Header: http.Header{"User-Agent": {"lineshaft-cli/" + w.Version}}, Body: body, Now: w.Now()}
 	if err := d.addHeaders(r.Header); err != nil {
@@ -246,7 +246,7 @@ func Send(ctx context.Context, r signature.Request) (*deliveryAnswer, error) {
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, r.Method, r.URL, bytes.NewReader(r.Body))
 	if err != nil {
-		return nil, shell.Usage("the address is not well formed", "Write a whole URL, such as https://lineshaft.example/webhooks/w/UID.")
+		return nil, shell.Usage("the address is not well formed", "Write a full URL, such as https://lineshaft.example/webhooks/w/UID.")
 	}
 	req.Header = r.Header
 	sender := &http.Client{
@@ -259,12 +259,12 @@ func Send(ctx context.Context, r signature.Request) (*deliveryAnswer, error) {
 		if inner := errors.Unwrap(err); inner != nil {
 			err = inner
 		}
-		return nil, shell.Failure(err, fmt.Sprintf("the delivery got no answer: %v", err), "Check the address, and that the server runs.")
+		return nil, shell.Failure(err, fmt.Sprintf("no answer to the delivery: %v", err), "Check the address, and that the server is running.")
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, shell.MaxStdin))
 	if err != nil {
-		return nil, shell.Failure(err, fmt.Sprintf("cannot read the answer: %v", err), "The delivery may have arrived: look at its log.")
+		return nil, shell.Failure(err, fmt.Sprintf("cannot read the answer: %v", err), "The delivery may have arrived: check the log of the webhook.")
 	}
 	return &deliveryAnswer{resp.StatusCode, resp.Status, resp.Header.Get("Retry-After"), body}, nil
 }
@@ -299,10 +299,10 @@ func (w *WebhookShell) TellDelivery(answer *deliveryAnswer, id string) error {
 		return nil
 	case answer.Code == http.StatusUnauthorized:
 		return shell.Denied(nil, "401: the webhook does not accept this secret",
-			"Check --secret-file; `lineshaft webhook rotate` makes a new secret.")
+			"Check --secret-file; `lineshaft webhook rotate` creates a new one.")
 	case answer.Code == http.StatusNotFound:
 		return shell.NotFound("404: there is no such webhook, or it is disabled",
-			"`lineshaft webhook list` shows them; `lineshaft webhook enable` switches one on.")
+			"`lineshaft webhook list` shows them; `lineshaft webhook enable` enables one.")
 	case answer.Code == http.StatusTooManyRequests:
 		return shell.Failure(nil, "429: "+cmp.Or(shell.OneLine(body.Detail), "too many deliveries"),
 			fmt.Sprintf("Try again in %s seconds.", shell.OneLine(answer.retryAfter)))

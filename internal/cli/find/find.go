@@ -55,7 +55,7 @@ func (sh Finder) FindFactory(ctx context.Context, c *client.Client, ref, which s
 	case len(found) == 1:
 		return found[0].UID, nil
 	case len(found) == 0 && ref == "":
-		return "", shell.NotFound("there is no factory yet", "Make one: lineshaft factory create NAME")
+		return "", shell.NotFound("there is no factory yet", "Create one: lineshaft factory create NAME")
 	case len(found) == 0:
 		return "", shell.NotFound(fmt.Sprintf("no factory has the name or alias %q", ref),
 			sh.nearFactory(ctx, c, ref)+"`lineshaft factory list` shows the factories that your key may see.")

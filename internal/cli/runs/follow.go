@@ -25,7 +25,7 @@ type Attend struct {
 
 // Flags adds --wait and --follow.
 func (a *Attend) Flags(cmd *cobra.Command) {
-	cmd.Flags().BoolVarP(&a.Wait, "wait", "w", false, "stay until the run has ended; exit 1 unless it succeeded")
+	cmd.Flags().BoolVarP(&a.Wait, "wait", "w", false, "wait until the run has ended; exit 1 unless it succeeded")
 	cmd.Flags().BoolVarP(&a.Follow, "follow", "f", false, "show what the agent does; otherwise like --wait")
 }
 
@@ -152,7 +152,7 @@ func (sh Commands) connected(ctx context.Context, c *client.Client, host string)
 
 // startWorker says how to start a worker that is not connected, and what that takes.
 func startWorker(host string) string {
-	return shell.OneLine(host) + ", which is not connected; start it with an API key of role worker: lineshaft worker --id " + shell.ShellWord(shell.OneLine(host))
+	return shell.OneLine(host) + ", which is not connected; start it with an API key that has the role worker: lineshaft worker --id " + shell.ShellWord(shell.OneLine(host))
 }
 
 // verdict is the last line: the state, and why.
@@ -186,7 +186,7 @@ func (sh Commands) logsCommand() *cobra.Command {
 		Args:  shell.Needs(1, 1, runIDs),
 		Example: shell.Example(
 			"lineshaft runs logs RUN_ID", "the log so far",
-			"lineshaft runs logs -f RUN_ID", "stay until the run has ended",
+			"lineshaft runs logs -f RUN_ID", "wait until the run has ended",
 			"lineshaft runs logs RUN_ID -o ndjson", "each event as a line of JSON",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -200,8 +200,8 @@ func (sh Commands) logsCommand() *cobra.Command {
 			return sh.logs(cmd.Context(), c, args[0], after, follow)
 		},
 	}
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "stay until the run has ended")
-	cmd.Flags().Int64Var(&after, "after", 0, "leave out events up to this `NUMBER`")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "wait until the run has ended")
+	cmd.Flags().Int64Var(&after, "after", 0, "skip events up to this `NUMBER`")
 	return cmd
 }
 

@@ -102,7 +102,7 @@ func (sh Commands) followLive(ctx context.Context, c *client.Client, runID strin
 		sh: sh, c: c, session: newSession(runID, sh.OutWidth, sh.Colours()), region: terminal.NewRegion(sh.Out, sh.Colours()), motion: sh.motion(), input: sh.typing(),
 		events: make(chan client.Event, 256), ended: make(chan error, 1), keys: make(chan terminal.Key), ahead: make(chan queueNews, 1), answers: make(chan error, 1),
 	}
-	v.session.quiet, v.session.hint = quiet, "Ctrl-C leaves, the run continues"
+	v.session.quiet, v.session.hint = quiet, "Ctrl-C leaves; the run continues"
 	run, err := v.follow(ctx, after)
 	if err != nil {
 		v.session.settle("still running") // what was on the screen is what one wants to look at
@@ -450,9 +450,9 @@ func (s *session) queue() string {
 	named := namedWorker(s.host)
 	switch {
 	case named && s.ahead > 0:
-		return fmt.Sprintf("waits for worker %s, %s before it", s.host, shell.Count(s.ahead, "run"))
+		return fmt.Sprintf("waiting for worker %s, %s before it", s.host, shell.Count(s.ahead, "run"))
 	case named:
-		return "waits for worker " + s.host
+		return "waiting for worker " + s.host
 	case s.ahead > 0:
 		return shell.Count(s.ahead, "run") + " before it"
 	case s.ahead == 0:

@@ -17,7 +17,7 @@ import (
 func TestI1FollowTellsThatTheWorkerIsAway(t *testing.T) {
 	t.Parallel()
 	s := newSession("r-1", 80, false)
-	s.state.To, s.host, s.ahead, s.hint = client.StateQueued, "no such", 1, "Ctrl-C leaves, the run continues"
+	s.state.To, s.host, s.ahead, s.hint = client.StateQueued, "no such", 1, "Ctrl-C leaves; the run continues"
 	shown := func() string {
 		var text []string
 		for _, line := range s.live(time.Time{}, 24) {
@@ -28,11 +28,11 @@ func TestI1FollowTellsThatTheWorkerIsAway(t *testing.T) {
 		}
 		return strings.Join(text, " ")
 	}
-	if got := shown(); strings.Contains(got, "not connected") || !strings.Contains(got, "waits for worker no such, 1 run before it · Ctrl-C leaves") {
+	if got := shown(); strings.Contains(got, "not connected") || !strings.Contains(got, "waiting for worker no such, 1 run before it · Ctrl-C leaves") {
 		t.Error(got)
 	}
 	s.absent = true
-	if got := shown(); !strings.Contains(got, "which is not connected; start it with an API key of role worker: lineshaft worker --id 'no such'") || !strings.Contains(got, "Ctrl-C leaves") {
+	if got := shown(); !strings.Contains(got, "which is not connected; start it with an API key that has the role worker: lineshaft worker --id 'no such'") || !strings.Contains(got, "Ctrl-C leaves") {
 		t.Error(got)
 	}
 	s.state.To = client.StateInProgress

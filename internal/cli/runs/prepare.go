@@ -16,12 +16,12 @@ func (sh Commands) PrepareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prepare NAME",
 		Short: "Prepare an environment, so that the next run in it starts in a second",
-		Long: "Start a run that clones the repositories of an environment, runs its set-up commands and ends. The\n" +
+		Long: "Start a run that clones an environment's repositories, runs its set-up commands and ends. The\n" +
 			"worker keeps the result, and runs with the same commits, commands and secrets start on a copy of it.\n" +
-			"No model is asked. With --agent it is prepared as for that agent: with its secrets and its runner.",
+			"No model is used. With --agent, it is prepared for that agent, with its secrets and on its runner.",
 		Example: shell.Example(
 			"lineshaft environment prepare shop --follow", "watch the set-up",
-			"lineshaft environment prepare shop --host build-1 --wait", "on a worker of your own; exit 1 if it fails",
+			"lineshaft environment prepare shop --host build-1 --wait", "on your own worker; exit 1 if it fails",
 			"lineshaft environment prepare shop --agent reviewer --factory shop", "with what this agent is given",
 		),
 		Args: shell.Needs(1, 1, "the name or uid of an environment"),
@@ -33,6 +33,6 @@ func (sh Commands) PrepareCommand() *cobra.Command {
 	f.Attend.Flags(cmd)
 	cmd.Flags().StringVar(&f.host, "host", "", "`ID` of the worker to prepare it on (default: the server's own)")
 	cmd.Flags().StringVar(&f.agent, "agent", "", "`AGENT` whose runs it is for, by name or uid")
-	cmd.Flags().StringVar(&f.factory, "factory", "", "the `FACTORY` of the agent, where several have that name")
+	cmd.Flags().StringVar(&f.factory, "factory", "", "the `FACTORY` of the agent, if several have one of that name")
 	return cmd
 }

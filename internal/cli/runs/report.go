@@ -18,17 +18,17 @@ func (sh Commands) reportCommand() *cobra.Command {
 	return shell.Group(&cobra.Command{
 		Use:   "report",
 		Short: "Inside a run: report artifacts, pull requests, plans and messages",
-		Long: "For agents, inside a run: reports something about that run. The run, the server and the\n" +
+		Long: "For agents, inside a run: report something about that run. The run, the server and the\n" +
 			"run token come from LINESHAFT_RUN_ID, LINESHAFT_API_URL and LINESHAFT_RUN_TOKEN, which\n" +
-			"every agent has. Child runs are started with `lineshaft run`, with the same token.",
+			"every agent has. To start a child run, use `lineshaft run` with the same token.",
 		Example: shell.Example(
 			"lineshaft report artifact build/report.html", "store a file with the run",
-			`lineshaft report message "The build is green."`, "say something in its conversation",
+			`lineshaft report message "The build is green."`, "add to its conversation",
 		),
 	},
 		sh.reportArtifactCommand(),
 		sh.reportAddressCommand("pull-request", "pull_request", "Report a pull request", "https://forge.example/acme/shop/pull/7"),
-		sh.reportAddressCommand("reference", "reference", "Report another address that the run made, such as a ticket", "https://tickets.example/OPS-12"),
+		sh.reportAddressCommand("reference", "reference", "Report another link that the run produced, such as a ticket", "https://tickets.example/OPS-12"),
 		sh.reportMessageCommand(), sh.reportNoticeCommand(), sh.reportPlanCommand(),
 	)
 }
@@ -73,7 +73,7 @@ func (sh Commands) reportArtifactCommand() *cobra.Command {
 		Args:  shell.Needs(1, -1, "the files"),
 		Example: shell.Example(
 			"lineshaft report artifact build/report.html", "at once; files in $LINESHAFT_ARTIFACTS are stored at the end of a turn",
-			"lineshaft report artifact shot.png --type SCREENSHOT --title 'The new page'", "a picture, with the text that lists show",
+			"lineshaft report artifact shot.png --type SCREENSHOT --title 'The new page'", "a picture, with its title",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 && a.FileName != "" {
@@ -91,10 +91,10 @@ func (sh Commands) reportArtifactCommand() *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&a.FileName, "name", "", "`NAME` to store it under (default that of the file)")
-	cmd.Flags().StringVar(&a.Type, "type", "", "`TYPE` of it: FILE, SCREENSHOT or PLAN (default FILE)")
-	cmd.Flags().StringVar(&a.Title, "title", "", "`TEXT` that lists show")
-	cmd.Flags().StringVar(&a.Description, "description", "", "`TEXT` about what it is")
+	cmd.Flags().StringVar(&a.FileName, "name", "", "`NAME` to store it under (default: the file's name)")
+	cmd.Flags().StringVar(&a.Type, "type", "", "`TYPE`: FILE, SCREENSHOT or PLAN (default FILE)")
+	cmd.Flags().StringVar(&a.Title, "title", "", "`TITLE` that lists show")
+	cmd.Flags().StringVar(&a.Description, "description", "", "`TEXT` that describes it")
 	shell.CompleteWords(cmd, "type", "FILE", "SCREENSHOT", "PLAN")
 	return cmd
 }
@@ -122,7 +122,7 @@ func (sh Commands) reportFile(ctx context.Context, c *client.Client, runID, path
 func (sh Commands) reportAddressCommand(use, kind, short, address string) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " URL", Short: short, Args: shell.Needs(1, 1, "its address"),
-		Example: shell.Example("lineshaft report "+use+" "+address, "the run shows it among its artifacts"),
+		Example: shell.Example("lineshaft report "+use+" "+address, "it is listed with the run's artifacts"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return sh.report(cmd.Context(), client.RunReport{Type: kind, URL: args[0]})
 		},
@@ -131,8 +131,8 @@ func (sh Commands) reportAddressCommand(use, kind, short, address string) *cobra
 
 func (sh Commands) reportMessageCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "message TEXT", Short: "Say something in the run's conversation; - reads it from standard input", Args: shell.Needs(1, 1, "the text in quotes"),
-		Example: shell.Example(`lineshaft report message "The build is green; I look at the tests next."`, "say how it stands", "lineshaft report message - < summary.md", "from a file"),
+		Use: "message TEXT", Short: "Add a message to the run's conversation; - reads it from standard input", Args: shell.Needs(1, 1, "the text in quotes"),
+		Example: shell.Example(`lineshaft report message "The build is green; next I check the tests."`, "report progress", "lineshaft report message - < summary.md", "from a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := sh.TextOrStdin(args[0])
 			if err != nil {
@@ -146,22 +146,22 @@ func (sh Commands) reportMessageCommand() *cobra.Command {
 func (sh Commands) reportNoticeCommand() *cobra.Command {
 	var level string
 	cmd := &cobra.Command{
-		Use: "notice TEXT", Short: "Put a remark into the run's log", Args: shell.Needs(1, 1, "the text in quotes"),
+		Use: "notice TEXT", Short: "Add a notice to the run's log", Args: shell.Needs(1, 1, "the text in quotes"),
 		Example: shell.Example(`lineshaft report notice "No test covers this" --level warning`, "people see it in the log"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return sh.report(cmd.Context(), client.RunReport{Type: "notice", Text: args[0], Level: level})
 		},
 	}
-	cmd.Flags().StringVar(&level, "level", "info", "`LEVEL` of it: info, warning or error")
+	cmd.Flags().StringVar(&level, "level", "info", "`LEVEL`: info, warning or error")
 	shell.CompleteWords(cmd, "level", "info", "warning", "error")
 	return cmd
 }
 
 func (sh Commands) reportPlanCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "plan STEP...", Short: "Show the run's plan: all steps, each time it changes; - reads them from standard input", Args: shell.Needs(1, -1, "the steps, each in quotes"),
-		Long:    "A step that begins with [x] is done, one with [~] is being done, and one with [ ] or nothing waits.",
-		Example: shell.Example(`lineshaft report plan "[x] Find the bug" "[~] Fix it" "Open a pull request"`, "done, being done, to do", "lineshaft report plan - < todo.md", "one step in each line"),
+		Use: "plan STEP...", Short: "Report the run's plan: all steps, each time it changes; - reads them from standard input", Args: shell.Needs(1, -1, "the steps, each in quotes"),
+		Long:    "A step that begins with [x] is done, [~] is in progress, [ ] or nothing is still to do.",
+		Example: shell.Example(`lineshaft report plan "[x] Find the bug" "[~] Fix it" "Open a pull request"`, "done, in progress, to do", "lineshaft report plan - < todo.md", "one step per line"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "-" {
 				text, err := sh.TextOrStdin("-")

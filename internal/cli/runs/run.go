@@ -29,15 +29,15 @@ func (sh Commands) runCommand() *cobra.Command {
 		Use:   "run PROMPT",
 		Short: "Start an agent run",
 		Long: "Start an agent run from a prompt; `-` reads the prompt from standard input.\n\n" +
-			"Without --wait or --follow the run's id alone goes to standard output, as soon as the server has\n" +
-			"stored the run; with them it goes to standard error. A server without a model or an agent program\n" +
+			"Without --wait or --follow, only the run's id goes to standard output, as soon as the server has\n" +
+			"stored the run; with them, it goes to standard error. A server without a model or an agent program\n" +
 			"runs the fenced sh and bash blocks of the prompt, and nothing else.",
 		Example: shell.Example(
 			`lineshaft run "Fix the failing test" --follow`, "watch it work",
 			"lineshaft run - < task.md", "the prompt is in a file",
 			`lineshaft run "Summarise report.pdf" --file report.pdf --wait`, "with an attachment; exit 1 if it fails",
 			`lineshaft run "Fix the build" --harness claude --permissions ask -f`, "it asks before it acts",
-			`lineshaft run "Look at change 7" --agent reviewer --factory shop`, "give it to an agent",
+			`lineshaft run "Review change 7" --agent reviewer --factory shop`, "give it to an agent",
 			`id=$(lineshaft run "Nightly audit" --name audit)`, "keep the id in a script",
 		),
 		Args: promptArgs(&f),
@@ -50,15 +50,15 @@ func (sh Commands) runCommand() *cobra.Command {
 	flags.StringVar(&f.model, "model", "", "`ID` of the language model")
 	flags.StringVar(&f.harness, "harness", "", "what drives the agent: a `TYPE` of "+strings.Join(lineshaft.HarnessTypes(), ", ")+" (default: what the worker has)")
 	flags.StringVar(&f.mode, "mode", "", "`WAY` to talk to claude, codex, gemini or opencode: acp or command (default: acp where it is installed)")
-	flags.StringVar(&f.permissions, "permissions", "", "`WHO` decides when the agent asks whether it may do something: allow, deny or ask, which waits for `lineshaft runs followup`")
+	flags.StringVar(&f.permissions, "permissions", "", "`ANSWER` when the agent asks for permission: allow, deny or ask, which waits for `lineshaft runs followup`")
 	flags.StringVar(&f.host, "host", "", "`ID` of the worker to run on (default: the server's own)")
 	flags.StringVar(&f.environment, "environment", "", "`NAME` or uid of the environment to work in")
 	flags.StringVar(&f.skill, "skill", "", "`SKILL` to use, such as owner/repo:name")
 	flags.StringVar(&f.agent, "agent", "", "`AGENT` to give it to, by name or uid; the run takes its configuration and factory")
-	flags.StringVar(&f.factory, "factory", "", "the `FACTORY` of the agent, where several have that name")
+	flags.StringVar(&f.factory, "factory", "", "the `FACTORY` of the agent, if several have one of that name")
 	flags.StringVar(&f.conversation, "conversation", "", "`ID` of the conversation to continue, in its workspace; `lineshaft runs get RUN` shows it")
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "`KEY=VALUE` to store with the run; repeatable")
-	flags.StringArrayVar(&f.files, "file", nil, "`FILE` to put into the workspace; repeatable, at most 5 and 10 MB")
+	flags.StringArrayVar(&f.files, "file", nil, "`FILE` to put into the workspace; repeatable, at most 5 files and 10 MB")
 	flags.StringArrayVar(&f.mcp, "mcp", nil, "tool `SERVER`: NAME=URL, NAME='COMMAND ARGS' or a JSON object; repeatable")
 	flags.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of a secret that the run gets as a variable; repeatable")
 	shell.CompleteWords(cmd, "harness", lineshaft.HarnessTypes()...)
@@ -73,7 +73,7 @@ func promptArgs(f *runFlags) cobra.PositionalArgs {
 		switch {
 		case cmd.Flags().Changed("conversation") && f.conversation == "":
 			return shell.Usage("--conversation is empty",
-				"Give the ID that `lineshaft runs get RUN` shows, or leave the flag out to begin a new conversation.")
+				"Give the ID that `lineshaft runs get RUN` shows, or leave the flag out to start a new conversation.")
 		case len(args) == 0 && f.skill == "":
 			return shell.Usage("a run needs a prompt", write+", or `-` to read it from standard input.")
 		case len(args) > 1:
@@ -87,7 +87,7 @@ func promptArgs(f *runFlags) cobra.PositionalArgs {
 
 func (sh Commands) run(ctx context.Context, args []string, f runFlags) error {
 	if f.factory != "" && f.agent == "" {
-		return shell.Usage("--factory says whose agent is meant, but there is no --agent",
+		return shell.Usage("--factory says which agent is meant, but there is no --agent",
 			"Add --agent NAME, or give the work to its foreman: lineshaft factory run FACTORY PROMPT")
 	}
 	if err := f.checkWords(); err != nil {
@@ -142,7 +142,7 @@ func (sh Commands) Started(ctx context.Context, c *client.Client, run *client.Ru
 		}
 	}
 	if run.AtCapacity && sh.ErrWidth > 0 && !(staying && sh.OnTerminal()) {
-		fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleDim, "-- all workers are busy; it waits for a free one"))
+		fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleDim, "-- all workers are busy; the run waits for a free one"))
 	}
 	if staying {
 		return sh.Stay(ctx, c, run.RunID, 0, a)

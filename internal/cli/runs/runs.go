@@ -52,7 +52,7 @@ func (sh Commands) runsCommand() *cobra.Command {
 		}, "lineshaft runs get RUN_ID", "state, times, settings, prompt", "lineshaft runs get RUN_ID -o json", "everything the server knows"),
 		of.Each("interrupt", "interrupted", "Stop what the agent does now; the run continues", "then send it a message with `runs followup`",
 			func(ctx context.Context, c *client.Client, id string) error { return c.Runs.Interrupt(ctx, id) }),
-		of.Each("delete", "deleted", "Delete ended runs and their logs for good", "cancel it first if it still works",
+		of.Each("delete", "deleted", "Delete ended runs and their logs for good", "cancel it first if it is still live",
 			func(ctx context.Context, c *client.Client, id string) error { return c.Runs.Delete(ctx, id) }),
 	)
 }
@@ -75,7 +75,7 @@ func (sh Commands) listCommand() *cobra.Command {
 		Example: shell.Example(
 			"lineshaft runs list --state failed --since 24h", "what went wrong today",
 			"lineshaft runs list --name audit --all -o ndjson", "all of them, a line of JSON each",
-			`lineshaft runs list --query "flaky test"`, "look for words",
+			`lineshaft runs list --query "flaky test"`, "search for words",
 		),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.complete(sh); err != nil {
@@ -106,7 +106,7 @@ func (f *listFlags) filters(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.factories, "factory", nil, "only runs of this `FACTORY`, by uid, alias or name; repeatable")
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "only runs with this `KEY=VALUE`; repeatable")
 	flags.StringVar(&f.query.SortBy, "sort", "", "`ORDER`: updated_at, created_at, title or agent (default updated_at)")
-	flags.BoolVar(&f.oldestFirst, "reverse", false, "turn the order around")
+	flags.BoolVar(&f.oldestFirst, "reverse", false, "reverse the order")
 	shell.CompleteWords(cmd, "state", shell.StateWords()...)
 	shell.CompleteWords(cmd, "sort", sorts()...)
 }
@@ -121,7 +121,7 @@ func (f *listFlags) complete(sh Commands) error {
 	}
 	f.query.States = states
 	if f.query.SortBy != "" && !slices.Contains(sorts(), f.query.SortBy) {
-		return shell.Usage(fmt.Sprintf("--sort %q is none of %s", f.query.SortBy, strings.Join(sorts(), ", ")),
+		return shell.Usage(fmt.Sprintf("--sort %q is not one of %s", f.query.SortBy, strings.Join(sorts(), ", ")),
 			"Leave it out for the newest change first.")
 	}
 	if f.query.Limit < 1 || f.query.Limit > 500 {
@@ -270,7 +270,7 @@ func (sh Commands) followupCommand() *cobra.Command {
 	var files []string
 	cmd := &cobra.Command{
 		Use:   "followup RUN_ID MESSAGE",
-		Short: "Send a further message to a run, also to one that has ended",
+		Short: "Send a message to a run, even to one that has ended",
 		Args:  shell.Needs(1, 2, "a run id and a message in quotes"),
 		Example: shell.Example(
 			`lineshaft runs followup RUN_ID "Now add a test" --follow`, "and watch",
@@ -299,7 +299,7 @@ func (sh Commands) followupCommand() *cobra.Command {
 		},
 	}
 	a.Flags(cmd)
-	cmd.Flags().StringArrayVar(&files, "file", nil, "`FILE` to put into the workspace; repeatable, at most 5 and 10 MB")
+	cmd.Flags().StringArrayVar(&files, "file", nil, "`FILE` to put into the workspace; repeatable, at most 5 files and 10 MB")
 	return cmd
 }
 
@@ -351,7 +351,7 @@ func outcomeText(outcome string, blocked bool) string {
 	case "queued_prompt":
 		return "the run has not started yet; the message is part of its prompt now"
 	case "live_session":
-		return "the agent gets the message at its next turn"
+		return "the agent gets the message in its next turn"
 	case "handoff_execution":
 		return "the run had ended; it is queued again with the message"
 	case "queue_pending":
@@ -364,7 +364,7 @@ func (sh Commands) rerunCommand() *cobra.Command {
 	var a Attend
 	cmd := &cobra.Command{
 		Use:     "rerun RUN_ID",
-		Short:   "Start a new run with the request of an old one",
+		Short:   "Start a new run with the settings of an old one",
 		Args:    shell.Needs(1, 1, runIDs),
 		Example: shell.Example("lineshaft runs rerun RUN_ID --follow", "try it again and watch"),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
@@ -382,7 +382,7 @@ func (sh Commands) rerunCommand() *cobra.Command {
 func (sh Commands) openCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "open RUN_ID",
-		Short:   "Show a run in the browser, or print its address when there is no terminal",
+		Short:   "Open a run in the browser, or print its address if there is no terminal",
 		Args:    shell.Needs(1, 1, runIDs),
 		Example: shell.Example("lineshaft runs open RUN_ID", "the live session of the run"),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
@@ -419,7 +419,7 @@ func (sh Commands) open(ctx context.Context, run *client.Run) error {
 		return nil
 	}
 	if err := sh.Deps.OpenURL(ctx, link.String()); err != nil {
-		return shell.Failure(err, "the browser could not be started", "Open the address above yourself.")
+		return shell.Failure(err, "the browser could not be opened", "Open the address above yourself.")
 	}
 	return nil
 }

@@ -22,10 +22,10 @@ func (sh Commands) watchCommand() *cobra.Command {
 	var f listFlags
 	cmd := &cobra.Command{
 		Use:   "watch",
-		Short: "Watch runs on the whole terminal, live; steer them with single keys",
-		Long: "Show runs on the whole terminal and keep them up to date. Enter opens one with its log, ? shows\n" +
-			"all keys and q ends. It takes the filters of `lineshaft runs list`.\n\n" +
-			"With --output ndjson it needs no terminal: each change of a state is a line of JSON, from now on.",
+		Short: "Watch runs live in full screen, and steer them with single keys",
+		Long: "Show runs in full screen and keep them up to date. Enter opens one with its log, ? shows\n" +
+			"all keys and q quits. The filters are those of `lineshaft runs list`.\n\n" +
+			"With --output ndjson it needs no terminal: each state change from now on is a line of JSON.",
 		Args: shell.Needs(0, 0, ""),
 		Example: shell.Example(
 			"lineshaft runs watch", "all runs, the newest change first",
@@ -159,7 +159,7 @@ func stateFilters() []struct {
 func (sh Commands) watchScreen(ctx context.Context, c *client.Client, query client.RunQuery) error {
 	input := sh.typing()
 	if input == nil {
-		return shell.Usage("`lineshaft runs watch` needs keys, and standard input is not a terminal of its own",
+		return shell.Usage("`lineshaft runs watch` reads keys, and standard input is not a terminal",
 			"Run it in the foreground, or use `lineshaft runs list`.")
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -213,7 +213,7 @@ func (w *watcher) loop() error {
 		case tell := <-w.news:
 			tell()
 		case reason := <-w.crash:
-			return shell.Failure(nil, "a mistake of lineshaft itself: "+reason, "Please report it with these lines.")
+			return shell.Failure(nil, "a bug in lineshaft: "+reason, "Please report it with these lines.")
 		case <-w.motion.ticks:
 			w.refresh()
 		case signal := <-w.motion.signals:
@@ -419,7 +419,7 @@ func (w *watcher) listLines() []terminal.Line {
 
 func (w *watcher) emptyText() string {
 	if w.narrow != 0 || w.query.Query != "" {
-		return "  no such runs; Esc takes the filter away"
+		return "  no such runs; Esc clears the filter"
 	}
 	return `  no runs yet; start one: lineshaft run "what the agent should do"`
 }
@@ -502,10 +502,10 @@ func (w *watcher) helpLines() []terminal.Line {
 	for _, key := range [][2]string{
 		{"j k ↑ ↓", "move; space, g and G: far"},
 		{"enter", "open a run with its log"},
-		{"q esc", "back; q on the list ends"},
+		{"q esc", "back; q in the list quits"},
 		{"f", "send a message, or answer"},
 		{"c", "cancel a run (asks first)"},
-		{"o", "show it in the browser"},
+		{"o", "open it in the browser"},
 		{"/", "find words"},
 		{"s", "only some states, in turn"},
 		{"r  ctrl-l", "reload, redraw"},

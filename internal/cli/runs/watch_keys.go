@@ -181,7 +181,7 @@ func (w *watcher) browse() {
 	}
 	w.act("opening the browser…", func(ctx context.Context) (string, error) {
 		if err := w.sh.Deps.OpenURL(ctx, link.String()); err != nil {
-			return "", shell.Failure(err, "the browser could not be started; open "+link.String(), "")
+			return "", shell.Failure(err, "the browser could not be opened; go to "+link.String(), "")
 		}
 		return "opened " + link.String(), nil
 	})

@@ -22,9 +22,9 @@ func (sh Commands) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Start a throw-away server full of made-up data, to look around",
-		Long: "Start a server with the made-up data of a small team: factories, webhooks with deliveries of every kind,\n" +
-			"and runs that have ended, failed, wait for an answer or are at work. It needs no key and no model, listens on\n" +
-			"this machine only, and leaves nothing behind when it ends.",
+		Long: "Start a server with the made-up data of a small team: factories, webhooks with every kind of delivery,\n" +
+			"and runs that have ended, have failed, wait for an answer or are live. It needs no key and no model, listens\n" +
+			"only on this machine, and leaves nothing behind when it ends.",
 		Args: shell.Needs(0, 0, ""),
 		Example: shell.Example(
 			"lineshaft demo", "on http://127.0.0.1:8484",
@@ -37,7 +37,7 @@ func (sh Commands) demoCommand() *cobra.Command {
 			return sh.demo(cmd.Context(), port)
 		},
 	}
-	cmd.Flags().IntVar(&port, "port", port, "`PORT` of this machine to listen on; 0 is any free one")
+	cmd.Flags().IntVar(&port, "port", port, "`PORT` to listen on, on this machine; 0 is any free one")
 	return cmd
 }
 
@@ -45,7 +45,7 @@ func (sh Commands) demoCommand() *cobra.Command {
 func (sh Commands) demo(ctx context.Context, port int) error {
 	folder, err := os.MkdirTemp("", "lineshaft-demo-")
 	if err != nil {
-		return fmt.Errorf("make a folder for the demo: %w", err)
+		return fmt.Errorf("create a folder for the demo: %w", err)
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // what is left is a folder of made-up data
 	secret := make([]byte, 20)
@@ -59,7 +59,7 @@ func (sh Commands) demo(ctx context.Context, port int) error {
 		},
 	})
 	if err != nil {
-		return shell.Usage("the demo cannot be started:\n"+err.Error(), "Choose another port with --port.")
+		return shell.Usage("the demo cannot start:\n"+err.Error(), "Choose another port with --port.")
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()

@@ -58,7 +58,7 @@ func demoStep(step int) []demoEvent {
 // work is what most runs of the demo do before they end in their way.
 func demoWork() []demoEvent {
 	list := []demoEvent{
-		demoSays(170, "I look at the code first."),
+		demoSays(170, "I'll look at the code first."),
 		{169, "plan", object{"steps": []object{{"text": "Find the place", "state": "completed"}, {"text": "Change it", "state": "in_progress"}, {"text": "Run the tests", "state": "pending"}}}},
 		demoUsage(165, 5400, 320, 41_000),
 	}

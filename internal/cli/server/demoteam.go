@@ -177,7 +177,7 @@ func (t *demoTeam) webShop(ctx context.Context) error {
 	if err := t.automate(ctx, uid, hook, "fix-labelled-bugs", "Fix the bug in event-payload.json and open a pull request.", object{"action": []string{"labeled"}, "label": object{"name": []string{"bug"}}}); err != nil {
 		return err
 	}
-	if err := t.automate(ctx, uid, hook, "explain-failed-build", "Say why the build failed.", object{"workflow_run": object{"conclusion": []string{"failure"}}}); err != nil {
+	if err := t.automate(ctx, uid, hook, "explain-failed-build", "Explain why the build failed.", object{"workflow_run": object{"conclusion": []string{"failure"}}}); err != nil {
 		return err
 	}
 	for i, one := range []struct{ event, secret, body string }{
@@ -213,14 +213,14 @@ func demoBuild(number int, conclusion string) string {
 
 // handbook is a factory with an agent of its own.
 func (t *demoTeam) handbook(ctx context.Context) error {
-	uid, err := t.factory(ctx, object{"name": "Handbook", "alias": "handbook", "description": "Keeps the handbook true."})
+	uid, err := t.factory(ctx, object{"name": "Handbook", "alias": "handbook", "description": "Keeps the handbook up to date."})
 	if err != nil {
 		return err
 	}
 	var agent struct {
 		UID string `json:"uid"`
 	}
-	writer := object{"name": "writer", "factory_uid": uid, "prompt": "You write for people who are in a hurry.", "description": "Writes what others read.", "worker_host": demoHost}
+	writer := object{"name": "writer", "factory_uid": uid, "prompt": "You write for people in a hurry.", "description": "Writes what others read.", "worker_host": demoHost}
 	if err := t.post(ctx, "/agent/identities", writer, &agent); err != nil {
 		return err
 	}
@@ -234,7 +234,7 @@ func (t *demoTeam) handbook(ctx context.Context) error {
 
 // byHand are runs that people started.
 func (t *demoTeam) byHand(ctx context.Context) error {
-	for _, title := range []string{"Upgrade React to 20", "Find the slowest query of last week", "Deploy the preview of branch tax", "Write a migration for the coupons table", "Clean up feature flags", "Review the security headers"} {
+	for _, title := range []string{"Upgrade React to 20", "Find last week's slowest query", "Deploy the preview of branch tax", "Write a migration for the coupons table", "Clean up feature flags", "Review the security headers"} {
 		if err := t.post(ctx, "/agent/runs", object{"title": title, "prompt": title + ".", "config": object{"worker_host": demoHost}}, nil); err != nil {
 			return err
 		}

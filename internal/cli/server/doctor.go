@@ -19,7 +19,7 @@ func (sh Commands) migrateCommand() *cobra.Command {
 	settings := &settings{sh: sh.Shell, command: "migrate"}
 	cmd := &cobra.Command{
 		Use:     "migrate",
-		Short:   "Bring the database to the schema of this version",
+		Short:   "Migrate the database to the schema of this version",
 		Args:    shell.Needs(0, 0, ""),
 		Example: shell.Example("lineshaft migrate --database postgres://lineshaft@db/lineshaft", "before the nodes of the new version start"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -41,11 +41,11 @@ func (sh Commands) doctorCommand() *cobra.Command {
 	settings := &settings{sh: sh.Shell, command: "doctor"}
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Examine this machine and these settings",
-		Long:  "Examine this machine and these settings: what a server here can run, what holds its agents, and what is missing.\nExit code 1 when something would keep it from working.",
+		Short: "Check this machine and these settings",
+		Long:  "Check this machine and these settings: what a server here can run, how it isolates agents, and what is missing.\nThe exit code is 1 if something would keep it from working.",
 		Args:  shell.Needs(0, 0, ""),
 		Example: shell.Example(
-			"lineshaft doctor", "before the first start, or when something is odd",
+			"lineshaft doctor", "before the first start, or when something looks wrong",
 			"lineshaft doctor -o json", "for a monitor",
 		),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -58,7 +58,7 @@ func (sh Commands) doctorCommand() *cobra.Command {
 			}
 			checks, err := sh.Doctor(cmd.Context(), cfg)
 			if err != nil {
-				return fmt.Errorf("examine this machine: %w", err)
+				return fmt.Errorf("check this machine: %w", err)
 			}
 			return sh.showChecks(checks)
 		},
@@ -101,13 +101,13 @@ func (sh Commands) backupCommand() *cobra.Command {
 		Use:   "backup FILE",
 		Short: "Write everything in the database to a file, while the server runs",
 		Long: "Write everything in the database to a file, while the server runs: runs with their logs and files, factories, webhooks,\n" +
-			"deliveries, keys (as digests) and secrets (sealed). The file shows one moment, works on both engines and carries its own digest.\n\n" +
-			"The master key is not in it: keep that elsewhere, or secrets cannot be opened again. Files that are kept in a\n" +
+			"deliveries, keys (as digests) and secrets (sealed). The file is a snapshot, works on both engines and carries its own digest.\n\n" +
+			"The master key is not in it: keep that elsewhere, or you cannot decrypt the secrets again. Files that are kept in a\n" +
 			"directory or bucket (--blob-dir, --blob-url) are not in it either.",
 		Args: shell.Needs(1, 1, "the file to write"),
 		Example: shell.Example(
-			"lineshaft backup lineshaft.backup", "of the server in this folder",
-			"lineshaft backup --database postgres://lineshaft@db/lineshaft nightly.backup", "of a server on PostgreSQL",
+			"lineshaft backup lineshaft.backup", "from the server in this folder",
+			"lineshaft backup --database postgres://lineshaft@db/lineshaft nightly.backup", "from a server on PostgreSQL",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := settings.load()
@@ -115,7 +115,7 @@ func (sh Commands) backupCommand() *cobra.Command {
 				return err
 			}
 			if _, err := os.Lstat(args[0]); !force && !errors.Is(err, fs.ErrNotExist) {
-				return shell.Usage(fmt.Sprintf("%s is there already", args[0]), "Name another file, or replace it with --force.")
+				return shell.Usage(fmt.Sprintf("%s exists already", args[0]), "Choose another file, or replace it with --force.")
 			}
 			return sh.copyRows(cmd.Context(), args[0], func(ctx context.Context, progress app.Progress) (app.Copied, error) {
 				return sh.Backup(ctx, cfg, args[0], progress)
@@ -123,7 +123,7 @@ func (sh Commands) backupCommand() *cobra.Command {
 		},
 	}
 	settings.bind(cmd.Flags(), databaseSettings)
-	cmd.Flags().BoolVar(&force, "force", false, "replace a file that is there")
+	cmd.Flags().BoolVar(&force, "force", false, "replace an existing file")
 	return cmd
 }
 
@@ -132,10 +132,10 @@ func (sh Commands) restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Fill a new database from a backup, all or nothing",
-		Long: "Fill a new database from a backup, all or nothing. The file is checked against its digest, the rows are counted, and a\n" +
-			"backup of an older version is brought to the schema of this one. Start the server with the old master key;\n" +
+		Long: "Fill a new database from a backup, all or nothing. The file is checked against its digest, rows are counted, and a\n" +
+			"backup from an older version is migrated to the schema of this one. Start the server with the old master key;\n" +
 			"existing API keys keep working, and no new admin key is made.\n\n" +
-			"Runs that were at work when the backup was made are found without a worker and end as those of a lost worker do.",
+			"Runs that were live when the backup was made have no worker any more, and end like runs whose worker was lost.",
 		Args: shell.Needs(1, 1, "the file to read"),
 		Example: shell.Example(
 			"lineshaft restore --data-dir ./restored lineshaft.backup", "into a new data directory",
@@ -152,8 +152,8 @@ func (sh Commands) restoreCommand() *cobra.Command {
 			if err != nil || !sh.ForPeople() {
 				return err
 			}
-			fmt.Fprintf(sh.Err, "-- the master key is not in a backup: before the server starts, bring that of the old one to %s,\n"+
-				"-- or give it as the old one had it. Existing API keys keep working.\n", cfg.MasterKeyFileOrDefault())
+			fmt.Fprintf(sh.Err, "-- the master key is not in a backup: before you start the server, copy the old server's key to %s,\n"+
+				"-- or set it as you did on the old one. Existing API keys keep working.\n", cfg.MasterKeyFileOrDefault())
 			return nil
 		},
 	}
@@ -165,16 +165,16 @@ func (sh Commands) migrateDatabaseCommand() *cobra.Command {
 	var from, to string
 	cmd := &cobra.Command{
 		Use:   "migrate-database",
-		Short: "Copy a database into a new one of the other engine, and count the rows",
-		Long: "Copy a database into a new one of the other engine, and count the rows. The old one is only read and stays as it is.\n" +
-			"Stop the server first: what it writes after the copy has begun is not in it.",
+		Short: "Copy a database into a new one on the other engine, and count the rows",
+		Long: "Copy a database into a new one on the other engine, and count the rows. The old one is only read and stays as it is.\n" +
+			"Stop the server first: what it writes after the copy has started is not copied.",
 		Args: shell.Needs(0, 0, ""),
 		Example: shell.Example(
 			"lineshaft migrate-database --from lineshaft-data/lineshaft.db --to postgres://lineshaft@db/lineshaft", "from SQLite to PostgreSQL",
 		),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if from == "" || to == "" {
-				return shell.Usage("both databases must be named",
+				return shell.Usage("both databases are required",
 					"Write: lineshaft migrate-database --from lineshaft-data/lineshaft.db --to postgres://user@host/name")
 			}
 			return sh.copyRows(cmd.Context(), config.Config{Database: to}.DatabaseShown(), func(ctx context.Context, progress app.Progress) (app.Copied, error) {
@@ -205,7 +205,7 @@ func (sh Commands) copyRows(ctx context.Context, to string, run func(context.Con
 	}
 	fmt.Fprintf(sh.Out, "%d rows of %d tables (schema version %d) are in %s\n", found.Rows, found.Tables, found.Schema, to)
 	if found.Outside > 0 {
-		fmt.Fprintf(sh.Err, "%d files are kept outside of the database: copy their directory or bucket, too\n", found.Outside)
+		fmt.Fprintf(sh.Err, "%d files are kept outside of the database: also copy their directory or bucket\n", found.Outside)
 	}
 	return nil
 }

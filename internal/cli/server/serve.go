@@ -39,7 +39,7 @@ type Programs struct {
 	MoveDatabase    func(ctx context.Context, from, to string, progress app.Progress) (app.Copied, error)
 	// Doctor examines this machine and these settings.
 	Doctor func(ctx context.Context, cfg config.Config) ([]config.Check, error)
-	// Supervise is the body of the hidden process beside each agent.
+	// Supervise is the body of the hidden process next to each agent.
 	Supervise func(ctx context.Context) int
 	// Forward is the body of the hidden command that agents without a network are
 	// started through.
@@ -63,14 +63,14 @@ func (sh Commands) All() []*cobra.Command {
 	return []*cobra.Command{
 		sh.serveCommand(), sh.demoCommand(), sh.workerCommand(), sh.backupCommand(), sh.restoreCommand(), sh.migrateDatabaseCommand(), sh.migrateCommand(),
 		sh.doctorCommand(), sh.openapiCommand(), sh.executeCommand(),
-		takenCommand("supervise", "The process beside each agent; workers start it"),
-		takenCommand("forward", "What an agent without a network is started through; workers start it"),
+		takenCommand("supervise", "The process next to each agent; workers start it"),
+		takenCommand("forward", "The process that starts an agent without a network; workers start it"),
 	}
 }
 
 const serveHelp = "Start a server, with a worker that executes runs unless --no-worker is given.\n\n" +
 	"Settings come from flags, then LINESHAFT_* variables, then a file given with --config, whose\n" +
-	"keys are the flags with _ for -. The first start makes an admin key and stores it in the data\n" +
+	"keys are the flags with _ for -. The first start creates an admin key and stores it in the data\n" +
 	"directory, where the commands on this machine find it."
 
 func (sh Commands) serveCommand() *cobra.Command {
@@ -193,7 +193,7 @@ func (s *settings) load() (config.Config, error) {
 	}
 	cfg, err := config.Load(src)
 	if err != nil {
-		return cfg, shell.Usage("the settings are not right:\n"+err.Error(),
+		return cfg, shell.Usage("the settings are not valid:\n"+err.Error(),
 			"`lineshaft "+cmp.Or(s.command, "serve")+" --help` lists all settings.")
 	}
 	return cfg, nil
@@ -218,8 +218,8 @@ func (sh Commands) executeCommand() *cobra.Command {
 			return sh.Execute(cmd.Context(), root, sh.logger(config.Default()))
 		},
 	}
-	cmd.Flags().BoolVar(&install, "install", false, "put this program and the job where the other container finds them")
-	cmd.Flags().StringVar(&root, "root", "/lineshaft", "`FOLDER` that the volumes of the pod are in")
+	cmd.Flags().BoolVar(&install, "install", false, "copy this program and the job to where the other container finds them")
+	cmd.Flags().StringVar(&root, "root", "/lineshaft", "`FOLDER` where the pod's volumes are mounted")
 	return cmd
 }
 
@@ -250,7 +250,7 @@ func (sh Commands) openapiCommand() *cobra.Command {
 // takenCommand only says that a word is in use; Main has dispatched the real one long before.
 func takenCommand(word, short string) *cobra.Command {
 	return &cobra.Command{
-		Use: word, Hidden: true, Short: short, Example: shell.Example("lineshaft "+word, "only says that workers start it"),
+		Use: word, Hidden: true, Short: short, Example: shell.Example("lineshaft "+word, "workers start it, not you"),
 		RunE: func(*cobra.Command, []string) error {
 			return shell.Usage("workers start `"+word+"` themselves", "Start a server with its worker: lineshaft serve")
 		},

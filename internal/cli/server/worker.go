@@ -18,20 +18,20 @@ import (
 // workerDataDir is not that of a server: the two may be started in the same folder.
 const workerDataDir = "./lineshaft-worker"
 
-const workerHelp = "Start a self-hosted worker: it takes runs that are addressed to its id from a server and executes\n" +
-	"them on this machine. It only makes connections to the server, never the other way.\n\n" +
-	"The key comes from LINESHAFT_API_KEY: one of role worker that names the id, which an admin makes with\n" +
-	"`lineshaft apikey create NAME --role worker --worker ID`, or an admin's own. Where\n" +
-	"LINESHAFT_URL is set, it goes to that server only. Runs are sent to the worker with\n" +
+const workerHelp = "Start a self-hosted worker: it takes runs for its id from a server and executes\n" +
+	"them on this machine. It connects to the server; the server never connects to it.\n\n" +
+	"LINESHAFT_API_KEY holds its key: one with the role worker for this id, which an admin creates with\n" +
+	"`lineshaft apikey create NAME --role worker --worker ID`, or an admin's own. If\n" +
+	"LINESHAFT_URL is set, the key is sent only to that server. Send runs to the worker with\n" +
 	"`lineshaft run --host ID`.\n" +
-	"Several workers may have the same id; each needs a data directory of its own, and not that of a server.\n\n" +
-	"SIGTERM and Ctrl-C drain it: nothing more is taken, and what runs may end within half of\n" +
-	"--shutdown-grace before it is handed back. A second one ends it at once."
+	"Several workers may have the same id; each needs its own data directory, which no server uses.\n\n" +
+	"SIGTERM and Ctrl-C drain it: it takes no more runs, and its runs have half of\n" +
+	"--shutdown-grace to end before it hands them back. A second signal ends it at once."
 
 func (sh Commands) workerCommand() *cobra.Command {
 	settings := &settings{sh: sh.Shell, command: "worker", dataDir: workerDataDir, help: map[string]string{
 		"data-dir":       "directory for workspaces and caches, which no server and no other worker uses",
-		"shutdown-grace": "how long a stopping worker takes at most; what runs has half of it to end by itself",
+		"shutdown-grace": "how long a stopping worker may take; its runs have half of that to end on their own",
 	}}
 	var id, server string
 	var labels []string
@@ -42,7 +42,7 @@ func (sh Commands) workerCommand() *cobra.Command {
 		Args:  cobra.ArbitraryArgs,
 		Example: shell.Example(
 			"lineshaft worker --id mac-mini --server https://lineshaft.example.com", "take runs for mac-mini",
-			"lineshaft worker --id mac-mini --isolation bubblewrap --max-concurrent-runs 2", "settings as those of a server",
+			"lineshaft worker --id mac-mini --isolation bubblewrap --max-concurrent-runs 2", "the same settings as a server",
 			"lineshaft worker list", "who is connected",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +55,7 @@ func (sh Commands) workerCommand() *cobra.Command {
 			return sh.runWorker(cmd, settings, app.RemoteWorker{ID: id, Labels: labels})
 		},
 	}
-	cmd.Flags().StringVar(&id, "id", "", "`NAME` that runs are addressed to")
+	cmd.Flags().StringVar(&id, "id", "", "`NAME` that runs ask for")
 	cmd.Flags().StringVar(&server, "server", "", "`ADDRESS` of the server (default $LINESHAFT_URL, else "+shell.DefaultURL+")")
 	cmd.Flags().StringArrayVar(&labels, "label", nil, "`KEY=VALUE` about this machine, which `lineshaft worker list` shows; repeatable")
 	settings.bind(cmd.Flags(), config.WorkerNames())
@@ -68,15 +68,15 @@ func (sh Commands) runWorker(cmd *cobra.Command, settings *settings, as app.Remo
 		return notBuilt("worker")
 	}
 	if as.ID == "" {
-		return shell.Usage("a worker needs the id that runs are addressed to", "Write: lineshaft worker --id NAME --server ADDRESS")
+		return shell.Usage("a worker needs the id that runs ask for", "Write: lineshaft worker --id NAME --server ADDRESS")
 	}
 	if err := lineshaft.CheckWorkerID("", as.ID); err != nil {
 		public, _ := errors.AsType[*lineshaft.Error](err)
-		return shell.Usage("--id: "+public.Message, "Write for instance: --id mac-mini")
+		return shell.Usage("--id: "+public.Message, "For example: --id mac-mini")
 	}
 	if err := lineshaft.CheckLabels("", as.Labels); err != nil {
 		public, _ := errors.AsType[*lineshaft.Error](err)
-		return shell.Usage("--label: "+public.Message, "Write for instance: --label os=macos")
+		return shell.Usage("--label: "+public.Message, "For example: --label os=macos")
 	}
 	var err error
 	if as.Server, as.Key, err = sh.workerServer(as.ID); err != nil {
@@ -97,7 +97,7 @@ func (sh Commands) runWorker(cmd *cobra.Command, settings *settings, as app.Remo
 // directory is not used: a worker needs far less.
 func (sh Commands) workerServer(id string) (server, key string, err error) {
 	if sh.ContextName != "" {
-		return "", "", shell.Usage("--context is for people; a worker has a key of its own",
+		return "", "", shell.Usage("--context is for people; a worker has its own key",
 			"Give its server with --server, and its key in LINESHAFT_API_KEY.")
 	}
 	server = strings.TrimRight(sh.Address(), "/")
@@ -108,7 +108,7 @@ func (sh Commands) workerServer(id string) (server, key string, err error) {
 	}
 	if sh.Withheld() != "" {
 		return "", "", shell.Denied(nil, "no API key for "+server+": LINESHAFT_API_KEY is for the server of LINESHAFT_URL",
-			"Set LINESHAFT_URL to the worker's server, too, or unset it, and LINESHAFT_API_KEY to a key of that server.")
+			"Also set LINESHAFT_URL to the worker's server, or unset it, and LINESHAFT_API_KEY to a key for that server.")
 	}
 	if key = sh.VariableKey(); key == "" {
 		return "", "", shell.Denied(nil, "a worker needs an API key: LINESHAFT_API_KEY is not set", workerKeyHint(id))
@@ -117,7 +117,7 @@ func (sh Commands) workerServer(id string) (server, key string, err error) {
 }
 
 func workerKeyHint(id string) string {
-	return fmt.Sprintf("Set LINESHAFT_API_KEY to a key of the worker; an admin makes one with `lineshaft apikey create NAME --role worker --worker %s`.", id)
+	return fmt.Sprintf("Set LINESHAFT_API_KEY to the worker's key; an admin can create one with `lineshaft apikey create NAME --role worker --worker %s`.", id)
 }
 
 // explainWorker says what to do about a server that does not take the worker.

@@ -59,13 +59,13 @@ func (sh Commands) Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Set up a first webhook that starts a run, step by step",
-		Long: "From nothing to a run that a webhook started: asks a few questions, makes a factory, a webhook and\n" +
+		Long: "Set up a first webhook that starts a run: answer a few questions, and this creates a factory, a webhook and\n" +
 			"an automation, sends a signed test delivery, shows the run, and prints a line that does it again.\n\n" +
-			"What is there already is used as it is, so it can be called again after a failure; to send to a webhook\n" +
-			"that is there it needs --secret-file. Without a terminal, or with --yes, nothing is asked and the flags count.",
+			"What exists already is used as it is, so you can call this again after a failure; to send to an existing\n" +
+			"webhook it needs --secret-file. Without a terminal, or with --yes, nothing is asked and the flags count.",
 		Args: shell.Needs(0, 0, ""),
 		Example: shell.Example(
-			"lineshaft init", "asks; Enter takes what is proposed",
+			"lineshaft init", "asks; Enter accepts the default",
 			"lineshaft init --yes --factory shop --webhook issues --kind github", "asks nothing",
 			`lineshaft init --yes --filter '{"status": ["failed"]}' --data '{"status": "failed"}'`, "only some deliveries start runs",
 		),
@@ -79,7 +79,7 @@ func (sh Commands) Command() *cobra.Command {
 	flags.StringVar(&f.filter, "filter", "", "payload filter as `JSON`, or @FILE (default: every delivery starts a run)")
 	flags.StringVar(&f.prompt, "prompt", "", "the task of the runs, as `TEXT`; - is standard input (default: say hello)")
 	flags.StringVar(&f.data, "data", "", "`JSON` of the test delivery, or @FILE (default: "+factories.SamplePayload+", or one that the filter lets through)")
-	flags.StringVar(&f.secretFile, "secret-file", "", "`FILE` with the secret of a webhook that is there already, or that its provider made")
+	flags.StringVar(&f.secretFile, "secret-file", "", "`FILE` with the secret of an existing webhook, or the one from its provider")
 	flags.SortFlags = false
 	shell.CompleteWords(cmd, "kind", append([]string{tokenKind}, factories.SchemeNames()...)...)
 	return cmd
@@ -100,7 +100,7 @@ func (f *firstRun) walk(ctx context.Context) error {
 		return errors.Join(err, lost)
 	}
 	e := f.Explain(err)
-	again := "Made so far: " + strings.Join(f.made, ", ") + ". " + f.goOn()
+	again := "Created so far: " + strings.Join(f.made, ", ") + ". " + f.goOn()
 	return &shell.HintError{Code: e.Code, Cause: err, Message: e.Message, Hint: strings.TrimSpace(e.Hint + "\n" + again)}
 }
 
@@ -179,7 +179,7 @@ func (f *firstRun) makeFactory(ctx context.Context) error {
 	uid, err := f.Commands.FactoryUID(ctx, f.c, f.factoryName)
 	if err == nil {
 		f.factoryUID, f.Factory = uid, uid
-		f.sayf("factory %s: there already", f.factoryName)
+		f.sayf("factory %s: exists already", f.factoryName)
 		return nil
 	}
 	if !missing(err) {
@@ -191,7 +191,7 @@ func (f *firstRun) makeFactory(ctx context.Context) error {
 	}
 	f.factoryUID, f.Factory = made.UID, made.UID
 	f.made = append(f.made, "factory "+f.factoryName)
-	f.sayf("factory %s: made", f.factoryName)
+	f.sayf("factory %s: created", f.factoryName)
 	return nil
 }
 
@@ -200,10 +200,10 @@ func (f *firstRun) makeWebhook(ctx context.Context) error {
 	if err == nil {
 		f.hook = hook
 		if kind := factories.WebhookMode(hook); kind != f.kind {
-			f.sayf("webhook %s: there already, as %s; it stays that", f.webhookName, kind)
+			f.sayf("webhook %s: exists already, as %s, and stays as it is", f.webhookName, kind)
 			return nil
 		}
-		f.sayf("webhook %s: there already", f.webhookName)
+		f.sayf("webhook %s: exists already", f.webhookName)
 		return nil
 	}
 	if !missing(err) {
@@ -221,7 +221,7 @@ func (f *firstRun) makeWebhook(ctx context.Context) error {
 	}
 	f.secret = cmp.Or(f.hook.Secret, f.secret)
 	f.made = append(f.made, "webhook "+f.webhookName)
-	f.sayf("webhook %s: made", f.webhookName)
+	f.sayf("webhook %s: created", f.webhookName)
 	return nil
 }
 
@@ -230,12 +230,12 @@ func (f *firstRun) makeAutomation(ctx context.Context) error {
 	if f.listener != nil && f.listener.Name != f.webhookName {
 		// A second one would start a second run for each delivery.
 		f.automation = f.listener.Name
-		f.sayf("automation %s: listens to webhook %s already; it stays as it is%s", f.automation, f.webhookName, f.unused)
-		f.sayf("no other automation is made: `lineshaft automation create` adds one, which starts runs of its own")
+		f.sayf("automation %s: listens to webhook %s already and stays as it is%s", f.automation, f.webhookName, f.unused)
+		f.sayf("no other automation is created: `lineshaft automation create` adds one, which starts its own runs")
 		return nil
 	}
 	if f.listener != nil {
-		f.sayf("automation %s: there already; it stays as it is%s", f.automation, f.unused)
+		f.sayf("automation %s: exists already and stays as it is%s", f.automation, f.unused)
 		return nil
 	}
 	payload, err := f.JSONOrFile("filter", f.filter)
@@ -250,7 +250,7 @@ func (f *firstRun) makeAutomation(ctx context.Context) error {
 		return err
 	}
 	f.made = append(f.made, "automation "+f.automation)
-	f.sayf("automation %s: made", f.automation)
+	f.sayf("automation %s: created", f.automation)
 	return nil
 }
 
@@ -275,7 +275,7 @@ type question struct {
 
 // askAll asks for what will be used: what exists already stays as it is.
 func (f *firstRun) askAll(ctx context.Context, terminal *os.File) error {
-	fmt.Fprintln(f.Err, "Enter takes what is in brackets; Ctrl-C ends it, and nothing is made before the last answer.")
+	fmt.Fprintln(f.Err, "Enter accepts what is in brackets; Ctrl-C stops. Nothing is created before the last answer.")
 	lines := bufio.NewReader(terminal)
 	if err := f.askEach(ctx, lines,
 		question{text: "Factory", answer: &f.factoryName, check: needsName},
@@ -308,7 +308,7 @@ func (f *firstRun) askAll(ctx context.Context, terminal *os.File) error {
 	f.data = f.passes(filter)
 	return f.ask(ctx, lines, question{text: "A delivery that the filter lets through, as JSON or @FILE", answer: &f.data, shown: "none", check: func(text string) error {
 		if text == "" {
-			return shell.Usage("it needs a delivery", `Type JSON such as {"status": "failed"}, or @FILE.`)
+			return shell.Usage("a delivery is required", `Type JSON such as {"status": "failed"}, or @FILE.`)
 		}
 		if err := f.typedJSON("the delivery")(text); err != nil {
 			return err
@@ -348,7 +348,7 @@ func (f *firstRun) typedJSON(what string) func(string) error {
 
 func needsName(text string) error {
 	if strings.TrimSpace(text) == "" {
-		return shell.Usage("it needs a name", "Type one.")
+		return shell.Usage("a name is required", "Type one.")
 	}
 	return nil
 }
@@ -361,7 +361,7 @@ func (f *firstRun) ask(ctx context.Context, lines *bufio.Reader, q question) err
 		typed, err := shell.ReadLine(ctx, lines)
 		if err != nil {
 			fmt.Fprintln(f.Err)
-			return shell.Failure(err, "interrupted", "Nothing was made.")
+			return shell.Failure(err, "interrupted", "Nothing was created.")
 		}
 		typed = cmp.Or(strings.TrimSpace(typed), *q.answer)
 		mistake := q.check(typed)

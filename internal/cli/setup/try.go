@@ -108,8 +108,8 @@ func (f *firstRun) chooseData() error {
 		return nil
 	case len(raw) > 0:
 		if f.data = f.passes(raw); f.data == "" && f.sends() {
-			return shell.Usage("there is a filter, and no delivery that is known to pass it",
-				"Add --data JSON, or --data @FILE, with one that it lets through.")
+			return shell.Usage("there is a filter, but no test delivery that passes it",
+				"Add --data JSON or --data @FILE with one that does.")
 		}
 		if f.data == "" {
 			f.data = "JSON" // nothing is sent; it appears in the line that shows how to
@@ -123,7 +123,7 @@ func (f *firstRun) chooseData() error {
 // checkFilter says what is wrong with a filter, as the server would.
 func checkFilter(raw json.RawMessage) error {
 	if _, err := filter.Compile(raw); err != nil {
-		return shell.Usage(factories.Blame(err), "See docs/factories.md for what a filter may say.")
+		return shell.Usage(factories.Blame(err), "See docs/factories.md for what a filter may contain.")
 	}
 	return nil
 }
@@ -136,7 +136,7 @@ func (f *firstRun) checkPasses(raw json.RawMessage, data string) error {
 	}
 	if !matches(raw, body) {
 		return shell.Usage("the filter does not let the test delivery through",
-			"Change the one or the other: `lineshaft webhook test-filter --filter JSON --payload JSON` shows each check.")
+			"Change one of them: `lineshaft webhook test-filter --filter JSON --payload JSON` shows each check.")
 	}
 	return nil
 }
@@ -195,13 +195,13 @@ func (f *firstRun) tryIt(ctx context.Context) error {
 	result := initResult{FactoryUID: f.factoryUID, Webhook: f.hook, Automation: f.automation}
 	switch {
 	case f.hook.NeedsSecret:
-		f.sayf("no test delivery: the secret of this kind comes from its provider")
+		f.sayf("no test delivery: the secret for this kind comes from its provider")
 		if f.ForPeople() {
 			return f.Issued(f.hook, f.factoryName)
 		}
 		return f.Document(result)
 	case f.secret == "":
-		f.sayf("no test delivery: the secret of webhook %s was shown once, when it was made; with --secret-file one is sent", f.webhookName)
+		f.sayf("no test delivery: the secret of webhook %s was shown once, when it was created; add --secret-file to send one", f.webhookName)
 		return f.nextSteps(result)
 	}
 	deliveryID, err := f.sendOne(ctx)
@@ -319,7 +319,7 @@ func (f *firstRun) nextSteps(result initResult) error {
 		}
 		fmt.Fprintf(f.Err, "-- %s:\n%s\n", start, line)
 		if f.secret == "" {
-			fmt.Fprintf(f.Err, "-- if the secret is lost, this makes a new one:\nlineshaft webhook rotate %s\n", name+where)
+			fmt.Fprintf(f.Err, "-- if you lose the secret, this creates a new one:\nlineshaft webhook rotate %s\n", name+where)
 		}
 		fmt.Fprintln(f.Err, "-- next:")
 		for _, line := range []string{

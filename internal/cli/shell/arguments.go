@@ -63,11 +63,11 @@ func ReadAttachments(paths []string) ([]client.Attachment, error) {
 		}
 		name := filepath.Base(path)
 		if seen[name] {
-			return nil, Usage(fmt.Sprintf("two files are named %s", name), "Rename one: they land in one directory.")
+			return nil, Usage(fmt.Sprintf("two files are named %s", name), "Rename one: they go into the same directory.")
 		}
 		seen[name] = true
 		if total += len(data); total > maxAttached {
-			return nil, Usage(fmt.Sprintf("the files have more than %d bytes together", maxAttached),
+			return nil, Usage(fmt.Sprintf("the files have more than %d bytes in total", maxAttached),
 				"Attach less, or let the agent fetch them.")
 		}
 		list = append(list, client.Attachment{FileName: name, MimeType: mimeType(name, data), Data: data})
@@ -140,7 +140,7 @@ func mcpObject(text string) (map[string]client.MCPServer, error) {
 	}
 	var servers map[string]client.MCPServer
 	if err := json.Unmarshal([]byte(text), &servers); err != nil {
-		return nil, Usage(fmt.Sprintf("--mcp is not readable as JSON: %v", err), `Write --mcp '{"NAME": {"command": "…", "args": ["…"]}}'.`)
+		return nil, Usage(fmt.Sprintf("--mcp is not valid JSON: %v", err), `Write --mcp '{"NAME": {"command": "…", "args": ["…"]}}'.`)
 	}
 	return servers, nil
 }
@@ -243,7 +243,7 @@ func (sh *Shell) TextOrStdin(arg string) (string, error) {
 		return arg, nil
 	}
 	if sh.TerminalIn() != nil { // nobody would know that it waits
-		fmt.Fprintln(sh.Err, "-- type the text; Ctrl-D on a line of its own ends it")
+		fmt.Fprintln(sh.Err, "-- type the text; Ctrl-D on its own line ends it")
 	}
 	data, err := io.ReadAll(io.LimitReader(sh.In, MaxStdin+1))
 	if err != nil {

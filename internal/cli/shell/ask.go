@@ -33,7 +33,7 @@ func (sh *Shell) Confirm(ctx context.Context, question string) error {
 	if err != nil {
 		fmt.Fprintln(sh.Err) // the answer has not ended the line
 	}
-	return Failure(err, "nothing was changed", "Answer y, or call it with --yes.")
+	return Failure(err, "nothing was changed", "Answer y, or add --yes.")
 }
 
 // ReadLine reads what a person types, and stops waiting when ctx ends.
@@ -107,7 +107,7 @@ func ReadSecret(r io.Reader, from string) (string, error) {
 	}
 	if len(withoutLineBreak(string(data))) > maxSecret {
 		return "", Usage(fmt.Sprintf("%s has more than %d bytes", from, maxSecret),
-			"A secret is at most 64 KiB; keep larger things elsewhere and store what opens them.")
+			"A secret is at most 64 KiB; keep larger data elsewhere and store the key to it.")
 	}
 	return string(data), nil
 }

@@ -65,7 +65,7 @@ func UnknownCommand(cmd *cobra.Command, word string) error {
 	case near != "" && nearest.Distance(word, near) <= max(1, len(word)/3): // further off it would be a guess
 		hint = fmt.Sprintf("Did you mean `%s %s`?", cmd.CommandPath(), near)
 	case len(nouns) > 0:
-		hint = fmt.Sprintf("Say first what it is about, such as %s. See `%s --help`.", strings.Join(nouns[:min(3, len(nouns))], ", "), cmd.CommandPath())
+		hint = fmt.Sprintf("Add what it is about, such as %s. See `%s --help`.", strings.Join(nouns[:min(3, len(nouns))], ", "), cmd.CommandPath())
 	}
 	return Usage(fmt.Sprintf("%q is not a command of %s", word, cmd.CommandPath()), hint)
 }
@@ -113,7 +113,7 @@ func FlagError(cmd *cobra.Command, err error) error {
 	return Usage(flagMistake(err), hint)
 }
 
-// siblingsWith names a command beside this one that has the flag.
+// siblingsWith names a sibling of this command that has the flag.
 func siblingsWith(cmd *cobra.Command, flag string) string {
 	if !cmd.HasParent() {
 		return ""
@@ -169,7 +169,7 @@ func Adopt(root *cobra.Command) {
 	for _, sub := range root.Commands() {
 		switch line := sub.CommandPath(); sub.Name() {
 		case "help":
-			sub.Example = Example(line+" runs list", "what `runs list` does")
+			sub.Example = Example(line+" runs list", "help for `runs list`")
 			sub.Run, sub.RunE = nil, func(cmd *cobra.Command, args []string) error {
 				about, rest, err := cmd.Root().Find(args)
 				if err != nil || len(rest) > 0 {
@@ -193,8 +193,8 @@ func Adopt(root *cobra.Command) {
 }
 
 const bashCompletionHelp = "Print the script that makes bash complete commands, flags, names and ids.\n\n" +
-	"It needs the package bash-completion, version 2 or newer: without it, Tab only prints\n" +
-	"\"_get_comp_words_by_ref: command not found\". Install that with your package manager (apt, dnf, apk,\n" +
+	"It needs the package bash-completion, version 2 or newer; without it, Tab only prints\n" +
+	"\"_get_comp_words_by_ref: command not found\". Install it with your package manager (apt, dnf, apk,\n" +
 	"brew install bash-completion@2), and start a new shell.\n\n" +
 	"For this shell:\n\n" +
 	"  source <(lineshaft completion bash)\n\n" +

@@ -130,7 +130,7 @@ func checkAddress(address string) error {
 func CheckAddressOf(address, where string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return Usage(fmt.Sprintf("%q is not the address of a server", address), "Write a whole URL in "+where+", such as "+DefaultURL+".")
+		return Usage(fmt.Sprintf("%q is not the address of a server", address), "Write a full URL in "+where+", such as "+DefaultURL+".")
 	}
 	if u.User != nil { // it would be shown in errors
 		return Usage("the address must not have a user name or password", "Take them out of "+where+"; a key goes into LINESHAFT_API_KEY.")
@@ -150,7 +150,7 @@ func (sh *Shell) key(ctx context.Context) (string, error) {
 	if sh.InsideRun() {
 		return sh.Env["LINESHAFT_RUN_TOKEN"], nil
 	}
-	const hint = "Set LINESHAFT_API_KEY for this server, or keep a key with `lineshaft context add`. An admin makes a key with `lineshaft apikey create NAME`; "
+	const hint = "Set LINESHAFT_API_KEY for this server, or save a key with `lineshaft context add`. An admin can create a key with `lineshaft apikey create NAME`; "
 	if !IsLoopback(sh.Address()) {
 		return "", Denied(nil, "no API key for "+sh.Address()+strings.TrimSuffix(sh.Withheld(), ","), hint+FirstKey)
 	}
@@ -179,7 +179,7 @@ func (sh *Shell) startHint() string {
 	if sh.URL != "" || sh.Saved != nil || sh.Env["LINESHAFT_URL"] != "" {
 		return ""
 	}
-	return "If no server runs here yet, start one: lineshaft serve\n"
+	return "If no server is running here yet, start one: lineshaft serve\n"
 }
 
 // FirstKey says where the key of a new server is.
@@ -290,7 +290,7 @@ func (sh *Shell) TerminalIn() *os.File {
 // is ours. No shell reads the words.
 func (c *SavedContext) runKeyCommand(ctx context.Context, sh *Shell) (string, error) {
 	if sh.Completing {
-		return "", errors.New("not asked for while a word is completed") // it may want a password
+		return "", errors.New("not read during completion") // it may want a password
 	}
 	ctx, cancel := context.WithTimeout(ctx, keyCommandTime)
 	defer cancel()
@@ -302,7 +302,7 @@ func (c *SavedContext) runKeyCommand(ctx context.Context, sh *Shell) (string, er
 	}
 	if err := cmd.Run(); err != nil {
 		if ctx.Err() != nil {
-			return "", errors.New("it did not end in time")
+			return "", errors.New("it did not finish in time")
 		}
 		return "", err
 	}

@@ -68,7 +68,7 @@ func (sh *Shell) Contexts() (*ContextFile, error) {
 		return file, nil
 	}
 	if err == nil && (!info.Mode().IsRegular() || info.Size() > maxContextFile) {
-		return nil, Failure(nil, path+" is not a file of contexts", "Move it away; `lineshaft context add` makes a new one.")
+		return nil, Failure(nil, path+" is not a file of contexts", "Move it away; `lineshaft context add` creates a new one.")
 	}
 	var text []byte
 	if err == nil {
@@ -80,13 +80,13 @@ func (sh *Shell) Contexts() (*ContextFile, error) {
 	}
 	if err := yaml.UnmarshalWithOptions(text, file, yaml.Strict()); err != nil {
 		return nil, Failure(err, fmt.Sprintf("%s cannot be read: %s", path, yamlMistake(err)),
-			"Fix that line, or move the file away; `lineshaft context add` makes a new one.")
+			"Fix that line, or move the file away; `lineshaft context add` creates a new one.")
 	}
 	if file.Contexts == nil {
 		file.Contexts = map[string]SavedContext{}
 	}
 	if file.holdsKeys() && info.Mode().Perm()&0o077 != 0 {
-		return nil, Failure(nil, fmt.Sprintf("others on this machine can read %s, which holds keys (its mode is %04o)", path, info.Mode().Perm()), "Close it with `chmod 600 "+ShellWord(path)+"`. If others may have read it, make new keys.")
+		return nil, Failure(nil, fmt.Sprintf("others on this machine can read %s, which holds keys (its mode is %04o)", path, info.Mode().Perm()), "Protect it with `chmod 600 "+ShellWord(path)+"`. If others may have read it, create new keys.")
 	}
 	return file, nil
 }
@@ -99,7 +99,7 @@ func yamlMistake(err error) string {
 			return fmt.Sprintf("line %d: %s", token.Position.Line, strings.TrimSpace(complaint.GetMessage()))
 		}
 	}
-	return "it is not YAML of the right form"
+	return "it is not valid YAML for this file"
 }
 
 func (f *ContextFile) holdsKeys() bool {
@@ -128,7 +128,7 @@ func (f *ContextFile) Find(name, where string) (*SavedContext, error) {
 		return &found, nil
 	}
 	return nil, NotFound(fmt.Sprintf("%s there is no context %q", where, name),
-		DidYouMean(name, f.Names())+"`lineshaft context list` shows them; `lineshaft context add NAME --url ADDRESS` makes one.")
+		DidYouMean(name, f.Names())+"`lineshaft context list` shows them; `lineshaft context add NAME --url ADDRESS` adds one.")
 }
 
 // ChangeContexts reads the file, lets change edit it, and replaces it. Other callers
@@ -142,7 +142,7 @@ func (sh *Shell) ChangeContexts(ctx context.Context, change func(*ContextFile) e
 		path = real // a link into a folder of settings stays one
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return Failure(err, fmt.Sprintf("cannot make the folder of the contexts: %v", err),
+		return Failure(err, fmt.Sprintf("cannot create the folder for the contexts: %v", err),
 			"Name a file elsewhere with LINESHAFT_CONTEXTS.")
 	}
 	unlock, err := lockContexts(ctx, path+".lock")
@@ -168,7 +168,7 @@ func (sh *Shell) ChangeContexts(ctx context.Context, change func(*ContextFile) e
 	return nil
 }
 
-// replaceFile writes beside the file and renames, so that a reader sees the old or the
+// replaceFile writes next to the file and renames, so a reader sees the old or the
 // new one, and a crash leaves one of them.
 func replaceFile(path string, text []byte) (err error) {
 	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // made with mode 0600
@@ -184,7 +184,7 @@ func replaceFile(path string, text []byte) (err error) {
 	return errors.Join(err, file.Sync(), file.Close(), os.Rename(file.Name(), path))
 }
 
-// lockContexts holds a lock beside the file, which itself is replaced.
+// lockContexts holds a lock next to the file, because the file itself is replaced.
 func lockContexts(ctx context.Context, path string) (unlock func(), err error) {
 	lock, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -206,7 +206,7 @@ func lockContexts(ctx context.Context, path string) (unlock func(), err error) {
 		select {
 		case <-ctx.Done():
 			_ = lock.Close()
-			return nil, Failure(err, "another command changes the contexts and does not end", "Wait for it, then try again.")
+			return nil, Failure(err, "another command is changing the contexts and has not finished", "Wait for it, then try again.")
 		case <-tick.C:
 		}
 	}

@@ -141,10 +141,10 @@ func (sh *Shell) explainAnswer(e *client.Error) *HintError {
 	case e.Status == http.StatusUnauthorized:
 		out.Code = ExitDenied
 		out.Message = "the server does not accept this API key"
-		out.Hint = "Set LINESHAFT_API_KEY to a valid key; an admin makes one with `lineshaft apikey create NAME`."
+		out.Hint = "Set LINESHAFT_API_KEY to a valid key; an admin can create one with `lineshaft apikey create NAME`."
 		if sh.Saved != nil {
 			out.Message = fmt.Sprintf("the server does not accept the API key of context %q", sh.Saved.Name)
-			out.Hint = fmt.Sprintf("An admin makes a new one with `lineshaft apikey create NAME`; keep it with: lineshaft context add %s --replace --url %s", ShellWord(sh.Saved.Name), ShellWord(sh.Saved.URL))
+			out.Hint = fmt.Sprintf("An admin can create a new one with `lineshaft apikey create NAME`; save it with: lineshaft context add %s --replace --url %s", ShellWord(sh.Saved.Name), ShellWord(sh.Saved.URL))
 		}
 		if sh.keyFile != "" {
 			out.Hint = fmt.Sprintf("It came from %s, which belongs to another server. %s", sh.keyFile, out.Hint)
@@ -152,7 +152,7 @@ func (sh *Shell) explainAnswer(e *client.Error) *HintError {
 	case e.Status == http.StatusForbidden:
 		out.Code = ExitDenied
 		if strings.HasPrefix(out.Message, "the role ") { // other refusals say themselves what would help
-			out.Hint = "Your key's role does not allow it; an admin makes another with `lineshaft apikey create NAME --role ROLE`."
+			out.Hint = "Your key's role does not allow it; an admin can create another with `lineshaft apikey create NAME --role ROLE`."
 		}
 	case e.Status == http.StatusNotFound:
 		out.Code = ExitNotFound
@@ -166,7 +166,7 @@ func (sh *Shell) explainAnswer(e *client.Error) *HintError {
 		if e.RequestID != "" {
 			out.Hint += " under request " + e.RequestID
 		}
-		out.Hint += "; try again, and if it stays, `lineshaft doctor` on the server may show why."
+		out.Hint += "; try again. If it keeps failing, `lineshaft doctor` on the server may show why."
 	}
 	return out
 }
@@ -215,9 +215,9 @@ func (sh *Shell) explainNetwork(err error) *HintError {
 		out.Message = "interrupted"
 	case errors.Is(err, syscall.ECONNREFUSED):
 		out.Message = "nothing answers at " + sh.Address()
-		out.Hint = "Start a server with `lineshaft serve`, or set LINESHAFT_URL to where it runs."
+		out.Hint = "Start a server with `lineshaft serve`, or set LINESHAFT_URL to its address."
 		if sh.Saved != nil {
-			out.Hint = fmt.Sprintf("That is the address of context %q. Check that its server runs, or choose another: lineshaft context use NAME", sh.Saved.Name)
+			out.Hint = fmt.Sprintf("That is the address of context %q. Check that its server is running, or choose another: lineshaft context use NAME", sh.Saved.Name)
 		}
 	case isDNS:
 		out.Message = fmt.Sprintf("there is no host named %s", dns.Name)
@@ -230,7 +230,7 @@ func (sh *Shell) explainNetwork(err error) *HintError {
 		out.Hint = "Write http:// in LINESHAFT_URL or --url."
 	case isTimeout(err):
 		out.Message = sh.Address() + " did not answer in time"
-		out.Hint = "Check that the server is well: curl " + sh.Address() + "/readyz"
+		out.Hint = "Check that the server is healthy: curl " + sh.Address() + "/readyz"
 	default:
 		return nil
 	}

@@ -35,7 +35,7 @@ func (sh *Shell) CheckFormat(cmd *cobra.Command) error {
 	if slices.Contains(Formats(), sh.Format) {
 		return nil
 	}
-	return Usage(fmt.Sprintf("--output %q is none of %s", sh.Format, strings.Join(Formats(), ", ")),
+	return Usage(fmt.Sprintf("--output %q is not one of %s", sh.Format, strings.Join(Formats(), ", ")),
 		fmt.Sprintf("See `%s --help`.", cmd.CommandPath()))
 }
 

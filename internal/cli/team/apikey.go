@@ -32,12 +32,12 @@ func (sh Commands) apikeyCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a key; it is shown once",
-		Long: "Create a key. The key alone goes to standard output, once: the server does not keep it.\n\n" +
+		Long: "Create a key. Only the key goes to standard output, and only once: the server does not keep it.\n\n" +
 			"Roles: viewer reads; member starts runs and steers its own; manager steers all;\n" +
-			"admin manages keys, too; worker executes runs for the ids given with --worker.",
+			"admin also manages keys; worker executes runs for the ids given with --worker.",
 		Args: shell.Needs(1, 1, "a name for the key"),
 		Example: shell.Example(
-			"lineshaft apikey create ci --role member --expires 90d", "a key that ends by itself",
+			"lineshaft apikey create ci --role member --expires 90d", "a key that expires",
 			"export LINESHAFT_API_KEY=$(lineshaft apikey create me --role admin)", "use it here",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -60,7 +60,7 @@ func (sh Commands) apikeyCreateCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&req.Role, "role", "member", "`ROLE`: viewer, member, manager, admin or worker")
-	cmd.Flags().StringVar(&expires, "expires", "", "`WHEN` the key ends, such as 90d or 2026-12-31 (default: never)")
+	cmd.Flags().StringVar(&expires, "expires", "", "`WHEN` the key expires, such as 90d or 2026-12-31 (default: never)")
 	cmd.Flags().StringArrayVar(&req.WorkerIDs, "worker", nil, "worker `ID` that the key may work for; repeatable")
 	cmd.Flags().StringArrayVar(&req.FactoryUIDs, "factory", nil, "`FACTORY` that the key is limited to, by uid, alias or name; repeatable")
 	shell.CompleteWords(cmd, "role", roles()...)
@@ -88,7 +88,7 @@ func (sh Commands) createKey(ctx context.Context, req client.APIKeyRequest) erro
 func (sh Commands) apikeyListCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "list",
-		Short:   "List the keys; the keys themselves are not known to the server",
+		Short:   "List the keys, without the keys themselves, which the server does not know",
 		Args:    shell.Needs(0, 0, ""),
 		Example: shell.Example("lineshaft apikey list", "names, roles, last use", "lineshaft apikey list -o json", "for programs"),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {

@@ -24,11 +24,11 @@ func (sh Commands) environmentCommand() *cobra.Command {
 		Use:     "environment",
 		Aliases: []string{"environments", "env"},
 		Short:   "Create, list, change and delete environments",
-		Long: "An environment is what is made ready in the workspace before an agent starts: repositories are cloned\n" +
-			"and set-up commands are run. Wherever one is asked for, its uid or its name will do.",
+		Long: "An environment says how the workspace is prepared before an agent starts: which repositories are cloned\n" +
+			"and which set-up commands are run. Name an environment by its uid or its name.",
 		Example: shell.Example(
 			"lineshaft environment create shop --repo acme/shop --setup-command 'cd shop && npm ci'", "a new one",
-			"lineshaft environment list", "what there is",
+			"lineshaft environment list", "all of them",
 			"lineshaft environment get shop", "by name or uid; `lineshaft run --environment shop` works in it",
 		),
 	},
@@ -36,7 +36,7 @@ func (sh Commands) environmentCommand() *cobra.Command {
 		of.Get("Show an environment", func(ctx context.Context, c *client.Client, uid string) error {
 			return shell.Shown(sh.showEnvironment)(c.Environments.Get(ctx, uid))
 		}, "lineshaft environment get shop", "by name or uid"),
-		several.Each("delete", "deleted", "Delete environments; one that a live run, factory, agent or automation uses is refused", "by name or uid",
+		several.Each("delete", "deleted", "Delete environments, unless a live run, factory, agent or automation uses them", "by name or uid",
 			func(ctx context.Context, c *client.Client, uid string) error { return c.Environments.Delete(ctx, uid) }),
 	)
 }
@@ -63,7 +63,7 @@ func (sh Commands) environmentListCommand() *cobra.Command {
 			}
 			list, err := c.Environments.List(cmd.Context(), order)
 			return shell.Listing[client.Environment]{
-				Key: "environments", None: "no environments; make one: lineshaft environment create NAME",
+				Key: "environments", None: "no environments; create one: lineshaft environment create NAME",
 				Head: []string{"UID", "SET-UP", "UPDATED", "NAME", "REPOSITORIES"},
 				Row: func(e *client.Environment) []shell.Cell {
 					return shell.Cells(e.UID, environmentState(e), sh.When(e.LastUpdated), e.Config.Name, shell.OrDash(repositories(e.Config, " ")))
@@ -152,7 +152,7 @@ func (f *environmentFlags) add(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.repos, "repo", nil, "`OWNER/NAME` of a repository to clone; repeatable")
 	flags.StringArrayVar(&f.commands, "setup-command", nil, "shell `COMMAND` to run before the agent starts; repeatable, in this order")
 	flags.StringArrayVar(&f.refresh, "refresh-command", nil,
-		"shell `COMMAND` to run instead on top of what was prepared for an older commit; repeatable (default: the set-up commands)")
+		"shell `COMMAND` to run instead if the workspace was prepared for an older commit; repeatable (default: the set-up commands)")
 	flags.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of a secret that every run in it gets as a variable; repeatable")
 	flags.StringVar(&f.credentials, "git-credentials", "", "`NAME` of the secret to clone with; agents do not get it")
 }
@@ -220,12 +220,12 @@ func (sh Commands) environmentUpdateCommand() *cobra.Command {
 	var f environmentFlags
 	cmd := &cobra.Command{
 		Use:   "update ENVIRONMENT",
-		Short: "Change an environment; what is not named stays",
-		Long: "Change an environment. What is not named stays. A list is replaced as a whole: name all repositories,\n" +
+		Short: "Change an environment; settings that you do not give stay",
+		Long: "Change an environment. Settings that you do not give stay. A list is replaced as a whole: give all repositories,\n" +
 			"set-up commands or secrets that it should have, or an empty text for none.",
 		Args: shell.Needs(1, 1, environmentRefs),
 		Example: shell.Example(
-			"lineshaft environment update shop --setup-command 'cd shop && npm ci' --setup-command 'cd shop && npm run build'", "these two and no others",
+			"lineshaft environment update shop --setup-command 'cd shop && npm ci' --setup-command 'cd shop && npm run build'", "exactly these two",
 			`lineshaft environment update shop --git-credentials ""`, "clone without",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {

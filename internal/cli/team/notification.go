@@ -21,10 +21,10 @@ func (sh Commands) notificationCommand() *cobra.Command {
 	return shell.Group(&cobra.Command{
 		Use:     "notification",
 		Aliases: []string{"notifications", "callback", "callbacks"},
-		Short:   "Manage the addresses that hear how runs go, and read what was sent there",
+		Short:   "Manage the endpoints that are notified of runs, and read what was sent to them",
 		Example: shell.Example(
 			"lineshaft notification create https://example.com/hook --state failed --state error", "get notified of failures",
-			"lineshaft notification list", "what there is, and whether it answers",
+			"lineshaft notification list", "all of them, and whether they answer",
 			"lineshaft notification deliveries example.com", "what was sent, and what is tried again",
 		),
 	},
@@ -32,7 +32,7 @@ func (sh Commands) notificationCommand() *cobra.Command {
 		of.Get("Show an endpoint; its secret is not shown again",
 			func(_ context.Context, _ *client.Client, n *client.Notification) error { return sh.showNotification(n) },
 			"lineshaft notification get example.com", "by name or id"),
-		of.Each("enable", "enabled", "Send to endpoints again, also to those that were given up", "what waits is sent", notificationSwitch(true)),
+		of.Each("enable", "enabled", "Send to endpoints again, including those that were given up", "what waits is sent", notificationSwitch(true)),
 		of.Each("disable", "disabled", "Send nothing to endpoints until they are enabled", "what waits is kept", notificationSwitch(false)),
 		of.Each("delete", "deleted", "Delete endpoints: nothing more is sent to them", "what waits for it is not sent",
 			func(ctx context.Context, c *client.Client, n *client.Notification) error {
@@ -69,7 +69,7 @@ func (sh Commands) findNotification(ctx context.Context, ref string) (*client.Cl
 
 func (sh Commands) notificationListCommand() *cobra.Command {
 	return shell.Listing[client.Notification]{
-		Key: "notifications", None: "no notifications; make one: lineshaft notification create URL",
+		Key: "notifications", None: "no notifications; create one: lineshaft notification create URL",
 		Head: []string{"NAME", "STATE", "EVENTS", "ID", "URL"},
 		Row: func(n *client.Notification) []shell.Cell {
 			return shell.Cells(n.Name, notificationState(n), heardStates(n), n.ID, n.URL)
@@ -145,9 +145,9 @@ func (f *notificationFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.name, "name", "", "`NAME` of the endpoint (default: host and port of the URL)")
 	flags.StringVar(&f.description, "description", "", "`TEXT` for people")
-	flags.StringArrayVar(&f.states, "state", nil, "hear only of runs that come to `STATE`; repeatable, or several with commas")
-	flags.StringArrayVar(&f.factories, "factory", nil, "hear only of runs of `FACTORY` by uid, alias or name; may be given several times")
-	flags.StringVar(&f.runName, "run-name", "", "hear only of runs of this `NAME`")
+	flags.StringArrayVar(&f.states, "state", nil, "only runs that reach `STATE`; repeatable, or several with commas")
+	flags.StringArrayVar(&f.factories, "factory", nil, "only runs of `FACTORY`, by uid, alias or name; repeatable")
+	flags.StringVar(&f.runName, "run-name", "", "only runs of this `NAME`")
 	flags.SortFlags = false
 	var words []string
 	for _, state := range client.RunStates() {
@@ -283,7 +283,7 @@ func (sh Commands) notificationRotateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate NOTIFICATION",
 		Short: "Replace the signing secret of an endpoint",
-		Long:  "Replace the signing secret of an endpoint. During --overlap callbacks carry the signatures of both secrets, so that\nthe receiver can be changed without losing one.",
+		Long:  "Replace the signing secret of an endpoint. During --overlap, callbacks carry the signatures of both secrets, so you\ncan change the receiver without losing one.",
 		Args:  shell.Needs(1, 1, notificationRefs),
 		Example: shell.Example(
 			"lineshaft notification rotate example.com --overlap 24h", "both secrets sign for a day",
@@ -305,7 +305,7 @@ func (sh Commands) notificationRotateCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&secretFile, "secret-file", "", "`FILE` with the new secret, or - for standard input (default: one is generated)")
-	cmd.Flags().StringVar(&overlap, "overlap", "", "`TIME` that the old secret signs, too, such as 1h, at most 3d (default: it ends at once)")
+	cmd.Flags().StringVar(&overlap, "overlap", "", "how long the old secret also signs, as a `TIME` such as 1h, at most 3d (default: it ends at once)")
 	return cmd
 }
 

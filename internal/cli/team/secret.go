@@ -23,8 +23,8 @@ type secretFlags struct {
 
 func (f *secretFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.description, "description", "", "`TEXT` that says what it is for")
-	cmd.Flags().StringVar(&f.access, "access", "", "`WHO` gets it: granted (what a factory, agent or automation names) or runs (any run that names it)")
-	cmd.Flags().StringVar(&f.valueFile, "value-file", "", "`FILE` with the value, taken as it is; - is standard input")
+	cmd.Flags().StringVar(&f.access, "access", "", "`WHO` gets it: granted (runs of a factory, agent or automation that names it) or runs (any run that names it)")
+	cmd.Flags().StringVar(&f.valueFile, "value-file", "", "`FILE` with the value, used as it is; - is standard input")
 	shell.CompleteWords(cmd, "access", accesses()...)
 }
 
@@ -41,7 +41,7 @@ func (sh Commands) secretCommand() *cobra.Command {
 		Use:     "secret",
 		Aliases: []string{"secrets"},
 		Short:   "Create, update, list and delete secrets",
-		Long: "Secrets are stored encrypted and given to runs as variables of their names. Their values\n" +
+		Long: "Secrets are stored encrypted and given to runs as variables of the same names. Their values\n" +
 			"cannot be read back, and are masked in what agents print.",
 		Example: shell.Example(
 			"lineshaft secret create TRACKER_TOKEN", "asks for the value without showing it",
@@ -62,7 +62,7 @@ func (sh Commands) secretCreateCommand() *cobra.Command {
 		Use:   "create NAME",
 		Short: "Store a secret",
 		Long: "Store a secret. The value comes from standard input, without one line break at its end, or from a\n" +
-			"file; on a terminal it is asked for and not shown. It is never an argument, which others could see.",
+			"file; on a terminal you are asked for it, and it is not shown. It is never an argument, which others could see.",
 		Args: shell.Needs(1, 1, "a name such as TRACKER_TOKEN"),
 		Example: shell.Example(
 			"lineshaft secret create TRACKER_TOKEN", "asks for the value",
@@ -109,9 +109,9 @@ func (sh Commands) secretUpdateCommand() *cobra.Command {
 	var f secretFlags
 	cmd := &cobra.Command{
 		Use:   "update NAME",
-		Short: "Change a secret's value, or with --description and --access those alone",
-		Long: "Change a secret. Without flags a new value is read as for `secret create`; with --description or\n" +
-			"--access, only when --value-file is given, too. Runs get the new value from their next execution on.",
+		Short: "Change a secret's value, or only its --description and --access",
+		Long: "Change a secret. Without flags, a new value is read as in `secret create`; with --description or\n" +
+			"--access, only if you also give --value-file. Runs get the new value from their next execution on.",
 		Args: shell.Needs(1, 1, "the name of a secret"),
 		Example: shell.Example(
 			"lineshaft secret update TRACKER_TOKEN", "asks for the new value",
@@ -173,7 +173,7 @@ func (sh Commands) secretDeleteCommand() *cobra.Command {
 	return shell.Noun[string]{
 		Sh: sh.Shell, Word: "secret", Sample: "TRACKER_TOKEN", Arg: "NAME", Open: shell.Finding(sh.Shell, shell.AsTyped),
 		Refs: "the name of a secret (`lineshaft secret list` shows them)",
-	}.Each("delete", "deleted", "Delete secrets; one that a webhook, factory, agent or automation names is refused",
+	}.Each("delete", "deleted", "Delete secrets, unless a webhook, factory, agent or automation names them",
 		"a waiting run that names it itself will fail", func(ctx context.Context, c *client.Client, name string) error {
 			return sh.meantSecret(ctx, c, name, c.Secrets.Delete(ctx, name))
 		})

@@ -38,12 +38,12 @@ func (sh Commands) auditListCommand() *cobra.Command {
 	var all bool
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the audit log, the newest entry first; it needs the role admin",
+		Short:   "List the audit log, newest entry first; you need the role admin",
 		Args:    shell.Needs(0, 0, ""),
 		Example: shell.Example("lineshaft audit list", "the latest", "lineshaft audit list --all -o ndjson", "the whole log, a line of JSON each"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if q.Limit < 1 || q.Limit > 500 {
-				return shell.Usage(fmt.Sprintf("--limit %d is not between 1 and 500", q.Limit), "For everything: --all")
+				return shell.Usage(fmt.Sprintf("--limit %d is not between 1 and 500", q.Limit), "Use --all for everything.")
 			}
 			c, err := sh.Connect(cmd.Context())
 			if err != nil {
@@ -133,7 +133,7 @@ func (sh Commands) skillCommand() *cobra.Command {
 		Aliases: []string{"skills"},
 		Short:   "List the skills of repositories",
 		Long: "Skills are prompts that are kept in repositories, as SKILL.md files. `lineshaft run --skill` uses one;\n" +
-			"the prompt then is its arguments.",
+			"the prompt is then its arguments.",
 		Example: shell.Example(
 			"lineshaft skill list", "those of all environments and factories",
 			"lineshaft skill list --repo acme/tools", "those of one repository",
@@ -149,9 +149,9 @@ func (sh Commands) skillListCommand() *cobra.Command {
 		Long:  "List the skills of the repositories of all environments and factories, or of one repository.",
 		Args:  shell.Needs(0, 0, ""),
 		Example: shell.Example(
-			"lineshaft skill list", "what there is",
-			"lineshaft skill list --repo acme/tools --refresh", "of one repository, as it is now",
-			"lineshaft skill list --all -o json", "malformed ones too, for programs",
+			"lineshaft skill list", "all of them",
+			"lineshaft skill list --repo acme/tools --refresh", "from one repository, as it is now",
+			"lineshaft skill list --all -o json", "also malformed ones, for programs",
 		),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			return shell.Shown(sh.showSkills)(c.Skills.List(cmd.Context(), q))
@@ -160,7 +160,7 @@ func (sh Commands) skillListCommand() *cobra.Command {
 	cmd.Flags().StringVar(&q.Repository, "repo", "", "only those of a `REPOSITORY`, as owner/name")
 	cmd.Flags().BoolVar(&q.Refresh, "refresh", false, "ask the forge again instead of using what was read in the last minute")
 	cmd.Flags().StringVar(&q.SortBy, "sort", "", "`ORDER`: name (default) or last_run")
-	cmd.Flags().BoolVar(&q.Malformed, "all", false, "also files that are not valid skills, with what is wrong")
+	cmd.Flags().BoolVar(&q.Malformed, "all", false, "also list files that are not valid skills, and why")
 	shell.CompleteWords(cmd, "sort", "name", "last_run")
 	return cmd
 }

@@ -46,14 +46,14 @@ func (s *Access) CreateAPIKey(ctx context.Context, c lineshaft.Caller, n NewAPIK
 // further, or will once they sign in.
 func mayActAs(c lineshaft.Caller, uid string) error {
 	if reserved(uid) {
-		return lineshaft.Invalid("owner.uid", "%q is a name of the server's own; leave it out for a new one", lineshaft.Clip(uid, 100))
+		return lineshaft.Invalid("owner.uid", "%q is reserved for the server; leave it out for a new one", lineshaft.Clip(uid, 100))
 	}
 	if uid == "" || uid == c.Principal.UID || len(c.FactoryUIDs) == 0 {
 		return nil
 	}
 	return &lineshaft.Error{
 		Code: lineshaft.CodeNotAuthorized, Field: "owner.uid",
-		Message: "your key is limited to factories and makes keys for its own owner or a new one; leave owner.uid out",
+		Message: "your key is limited to factories and can create keys only for its own owner or a new one; leave owner.uid out",
 	}
 }
 
@@ -68,13 +68,13 @@ func (s *Access) validateKey(n NewAPIKey) error {
 		return lineshaft.Invalid("name", "a key needs a name of 1 to %d characters", lineshaft.MaxNameRunes)
 	}
 	if n.Role == lineshaft.RoleRun || !slices.Contains(lineshaft.Roles(), n.Role) {
-		return lineshaft.Invalid("role", "%q is none of viewer, member, manager, admin, worker", n.Role)
+		return lineshaft.Invalid("role", "%q is not one of viewer, member, manager, admin, worker", n.Role)
 	}
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(s.Store.Now()) {
-		return lineshaft.Invalid("expires_at", "this time is over already")
+		return lineshaft.Invalid("expires_at", "this time has already passed")
 	}
 	if (n.Role == lineshaft.RoleWorker) != (len(n.WorkerIDs) > 0) {
-		return lineshaft.Invalid("worker_ids", "a key of role worker names the worker ids it may claim for, and no other key does")
+		return lineshaft.Invalid("worker_ids", "a key with role worker names the worker ids it may claim for; other keys do not")
 	}
 	if n.FactoryUIDs != nil && len(n.FactoryUIDs) == 0 {
 		return lineshaft.Invalid("factory_uids", "an empty list reaches nothing; name factories, or leave the field out for a key that reaches all")
@@ -119,7 +119,7 @@ func (s *Access) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey,
 			return s.Audit(ctx, tx, c, "apikey.create", "api_key", keyID, map[string]string{"name": n.Name, "role": string(n.Role), "owner": owner.UID})
 		})
 		if err == nil && again {
-			return lineshaft.Conflict("the key %s was made already and shown once; if you did not see it, revoke it and make another", name)
+			return lineshaft.Conflict("the key %s was already created and shown once; if you did not see it, revoke it and create another", name)
 		}
 		if err != nil {
 			return err
@@ -141,7 +141,7 @@ func noKeyYet(ctx context.Context, tx *store.Tx) error {
 	}
 	keys, _, err := tx.PageAPIKeys(ctx, "", 1)
 	if err == nil && len(keys) > 0 {
-		return lineshaft.Conflict("there is a key already")
+		return lineshaft.Conflict("a key exists already")
 	}
 	return err
 }
@@ -217,7 +217,7 @@ func (s *Access) leavesAnAdmin(ctx context.Context, tx *store.Tx, keyID string) 
 	now := s.Store.Now()
 	admins = slices.DeleteFunc(admins, func(k lineshaft.APIKey) bool { return len(k.FactoryUIDs) > 0 || !k.Usable(now) })
 	if len(admins) == 1 && admins[0].ID == keyID {
-		return lineshaft.Conflict("this is the last admin key that reaches everything; make another first")
+		return lineshaft.Conflict("this is the last admin key that reaches everything; create another first")
 	}
 	return nil
 }

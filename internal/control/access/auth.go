@@ -26,7 +26,7 @@ const keyLife = time.Second
 func ErrUnauthenticated() error {
 	return &lineshaft.Error{
 		Code:    lineshaft.CodeAuthenticationRequired,
-		Message: "send a valid API key as Authorization: Bearer ls_…; an admin makes one with lineshaft apikey create",
+		Message: "send a valid API key as Authorization: Bearer ls_…; an admin can create one with lineshaft apikey create",
 	}
 }
 

@@ -44,7 +44,7 @@ func (s *Access) CreateSession(ctx context.Context, key string, from Visitor) (s
 		return "", err
 	}
 	if c.Role == lineshaft.RoleRun || c.Role == lineshaft.RoleWorker {
-		return "", lineshaft.Denied("a %s key cannot sign in; use a key of a person", c.Role)
+		return "", lineshaft.Denied("a %s key cannot sign in; use a person's key", c.Role)
 	}
 	c.RemoteAddr, c.RequestID = from.RemoteAddr, from.RequestID
 	return s.insertSession(ctx, c, lineshaft.Session{Method: lineshaft.SessionByKey, KeyID: c.KeyID}, from, SessionLife)
@@ -192,7 +192,7 @@ func ownSession(c lineshaft.Caller, one *lineshaft.Session) bool {
 // mayRuleSessions is for what is done to other people's sessions.
 func mayRuleSessions(c lineshaft.Caller) error {
 	if !c.Role.May(lineshaft.PermissionKeys) {
-		return lineshaft.Denied("your role, %s, sees its own sessions only", c.Role)
+		return lineshaft.Denied("your role, %s, can see only its own sessions", c.Role)
 	}
 	if len(c.FactoryUIDs) > 0 {
 		return lineshaft.Denied("other people's sessions reach all factories; your key is limited to some")

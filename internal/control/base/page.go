@@ -134,9 +134,9 @@ func PutWithin(ctx context.Context, things string, most store.Extent, measure fu
 	case err != nil:
 		return err
 	case after.Rows > most.Rows && after.Rows > before.Rows:
-		return lineshaft.Conflict("there are %d %s, which is the limit; delete one that is not needed first", before.Rows, things)
+		return lineshaft.Conflict("there are %d %s, which is the limit; delete one that you do not need first", before.Rows, things)
 	case after.Bytes > most.Bytes && after.Bytes > before.Bytes:
-		return lineshaft.Conflict("the %s would have %d bytes together, and at most %d are allowed; make this one shorter, or delete one that is not needed first", things, after.Bytes, most.Bytes)
+		return lineshaft.Conflict("the %s would have %d bytes in total, and at most %d are allowed; make this one shorter, or delete one that you do not need first", things, after.Bytes, most.Bytes)
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func (h *Health) EndRound(ctx context.Context, loop string, err error) {
 		return
 	}
 	if err != nil {
-		h.log.WarnContext(ctx, "background work failed; it is tried again", "loop", loop, "err", err)
+		h.log.WarnContext(ctx, "background work failed; it will be tried again", "loop", loop, "err", err)
 	}
 	h.loops.mu.Lock()
 	defer h.loops.mu.Unlock()

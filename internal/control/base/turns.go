@@ -121,7 +121,7 @@ func (t *Turns) take(ctx context.Context, key string, weight int) (release func(
 }
 
 func tooMuchAtOnce() error {
-	return lineshaft.RateLimited(time.Second, "too many long answers are being made at once; this key may have %d", turnsPerKey)
+	return lineshaft.RateLimited(time.Second, "too many long answers at once; this key may have %d", turnsPerKey)
 }
 
 // hand gives turns to those who wait and may have one. The lock is held.

@@ -60,7 +60,7 @@ func (s *Factories) CreateAgent(ctx context.Context, c lineshaft.Caller, made li
 			return err
 		}
 		if made.Type == lineshaft.AgentForeman {
-			foreman := lineshaft.Conflict("%q is the foreman of the factory; create the agent as CUSTOM, then change its agent_type to FOREMAN to give it that part", f.Foreman)
+			foreman := lineshaft.Conflict("%q is the foreman of the factory; create the agent as CUSTOM, then change its agent_type to FOREMAN", f.Foreman)
 			foreman.Field = "agent_type"
 			return foreman
 		}
@@ -87,7 +87,7 @@ func (s *Factories) changeAgents(ctx context.Context, c lineshaft.Caller, factor
 		return s.changeFactory(ctx, c, factoryUID, change)
 	}
 	if !c.MaySeeFactory("") {
-		return lineshaft.Denied("your key is limited to factories, and the agent is to be of none; name one of them in factory_uid, or use another key")
+		return lineshaft.Denied("your key is limited to factories, but the agent would belong to none; name one of them in factory_uid, or use another key")
 	}
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return change(ctx, tx, nil) })
 	if errors.Is(err, errUnchanged) {

@@ -144,7 +144,7 @@ func checkWebhooks(ctx context.Context, tx *store.Tx, a lineshaft.Automation) er
 					return lineshaft.Invalid(field, "%s is not a webhook of this factory; it may be deleted or belong to another factory", strconv.Quote(lineshaft.Clip(ref, 100)))
 				}
 				if t.Sent() && trigger.SenderOf(w) != t.Provider {
-					return lineshaft.Invalid(field, "webhook %q does not check signatures of %s, so no event of it comes there; name one with signature_scheme %s", w.Name, t.Provider, t.Provider)
+					return lineshaft.Invalid(field, "webhook %q does not check signatures of %s, so it never gets such an event; name one with signature_scheme %s", w.Name, t.Provider, t.Provider)
 				}
 			}
 		}

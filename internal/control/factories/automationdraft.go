@@ -83,7 +83,7 @@ func TriggerCatalog(provider string) ([]TriggerEvent, error) {
 	events, ok := catalog.Catalog(provider)
 	if !ok {
 		missing := lineshaft.NotFound("provider", lineshaft.Clip(provider, 40))
-		missing.Message = fmt.Sprintf("no provider %q; there are %s", lineshaft.Clip(provider, 40), strings.Join(lineshaft.Providers(), ", "))
+		missing.Message = fmt.Sprintf("there is no provider %q; choose one of %s", lineshaft.Clip(provider, 40), strings.Join(lineshaft.Providers(), ", "))
 		return nil, missing
 	}
 	return events, nil

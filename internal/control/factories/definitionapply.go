@@ -75,7 +75,7 @@ func (s *Factories) ApplyFiles(ctx context.Context, c lineshaft.Caller, factoryU
 			return err
 		}
 		if current := w.revision(); as.ifRevision != 0 && as.ifRevision != current {
-			return lineshaft.Conflict("the definition is at revision %d by now, not at %d; look at what changed, then apply again", current, as.ifRevision)
+			return lineshaft.Conflict("the definition is now at revision %d, not at %d; check what changed, then apply again", current, as.ifRevision)
 		}
 		done, err = w.finish(ctx, tx, files, as)
 		return err

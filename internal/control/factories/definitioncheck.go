@@ -204,8 +204,8 @@ func (w *work) checkRemovedAgents(ctx context.Context, tx *store.Tx) error {
 			return err
 		}
 		if len(schedules) > 0 {
-			w.problem(definition.KindAgent, change.Name, "", fmt.Sprintf("agent %q is not in the definition any more, but in use by schedule %s", change.Name, secrets.NameUses(schedules)),
-				"keep the agent's file, or delete these schedules or let them start another agent first")
+			w.problem(definition.KindAgent, change.Name, "", fmt.Sprintf("agent %q is no longer in the definition, but in use by schedule %s", change.Name, secrets.NameUses(schedules)),
+				"keep the agent's file, or first delete these schedules or give them another agent")
 		}
 	}
 	return nil
@@ -234,7 +234,7 @@ func (w *work) checkWebhookCount() {
 	for i, hook := range w.d.Webhooks {
 		if i >= most {
 			w.problem(definition.KindWebhook, hook.Name, "", fmt.Sprintf("the definition has %d webhooks, and a factory may have %d", len(w.d.Webhooks), w.s.Cfg.MaxWebhooks),
-				"remove some, or let the operator raise --max-webhooks-per-factory")
+				"remove some, or ask the operator to raise --max-webhooks-per-factory")
 			return
 		}
 	}

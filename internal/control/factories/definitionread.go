@@ -76,7 +76,7 @@ func (s *Factories) currentParts(ctx context.Context, uid string) (*factoryParts
 		}
 		f = after
 	}
-	return nil, lineshaft.Unavailable(nil, "the factory is being changed all the time; try again")
+	return nil, lineshaft.Unavailable(nil, "the factory keeps changing; try again")
 }
 
 // definition is what a folder would say about the factory: no uids, no times, and

@@ -122,7 +122,7 @@ func checkGrowth(f *lineshaft.Factory, before, after definition.Files) error {
 	files, bytes := len(after), after.Bytes()
 	if files > definition.MaxFiles && files > len(before) || bytes > definition.MaxBytes && bytes > before.Bytes() {
 		return lineshaft.Conflict("the definition of factory %q would have %d files with %d bytes, and at most %d with %d are allowed; "+
-			"delete agents or automations, or shorten their prompts, first", f.Name, files, bytes, definition.MaxFiles, definition.MaxBytes)
+			"first delete agents or automations, or shorten their prompts", f.Name, files, bytes, definition.MaxFiles, definition.MaxBytes)
 	}
 	return nil
 }

@@ -65,7 +65,7 @@ func (s *Factories) DispatchRun(ctx context.Context, c lineshaft.Caller, factory
 	}
 	req := lineshaft.NewRun{Prompt: d.Prompt, Title: d.Title, Config: d.Config, Source: d.Source, AgentUID: agents[at].UID, Metadata: metadata}
 	if d.Prompt == "" {
-		return Dispatched{}, lineshaft.Invalid("prompt", "say what the foreman is to do")
+		return Dispatched{}, lineshaft.Invalid("prompt", "say what the foreman should do")
 	}
 	started, err := s.runs.StartRun(ctx, c, req, idem)
 	if err != nil {

@@ -78,7 +78,7 @@ func (s *Factories) CreateFactory(ctx context.Context, c lineshaft.Caller, n New
 	}
 	foreman := lineshaft.Agent{
 		UID: agentUID, FactoryUID: uid, Name: lineshaft.ForemanName, Type: lineshaft.AgentForeman,
-		Description: "Takes the work that names no other agent.", CreatedAt: at, UpdatedAt: at,
+		Description: "Takes the work that names no agent.", CreatedAt: at, UpdatedAt: at,
 	}
 	var stored *lineshaft.Factory
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
@@ -326,7 +326,7 @@ func (change FactoryChange) edits() bool {
 
 func (s *Factories) checkChange(c lineshaft.Caller, change FactoryChange) error {
 	if (change.Repository != nil || change.Unlink) && change.edits() {
-		return lineshaft.Invalid("repository", "change it alone: name, alias and description are the repository's")
+		return lineshaft.Invalid("repository", "change only this: name, alias and description come from the repository")
 	}
 	if change.Repository != nil {
 		return s.checkSource(c, *change.Repository)

@@ -17,7 +17,7 @@ func (s *Factories) checkSource(c lineshaft.Caller, source lineshaft.GitSource) 
 		return errNoGit
 	}
 	if len(c.FactoryUIDs) > 0 {
-		return lineshaft.Denied("your key is limited to factories, but what a repository says may name secrets of the whole team; link it with a key without such a limit")
+		return lineshaft.Denied("your key is limited to factories, but a repository may name secrets of the whole team; link it with a key without such a limit")
 	}
 	if err := source.Validate("repository"); err != nil {
 		return err

@@ -69,7 +69,7 @@ func (s *Factories) TestFilter(ctx context.Context, c lineshaft.Caller, factoryU
 	}
 	doc, err := filter.Parse(subject.body)
 	if err != nil {
-		return FilterVerdict{}, lineshaft.Invalid("payload", "no filter can be evaluated on it: %v", err)
+		return FilterVerdict{}, lineshaft.Invalid("payload", "a filter cannot be evaluated on it: %v", err)
 	}
 	checks := []filter.Check{webhookCheck(t.Filter, subject.webhook)}
 	if matcher == nil {
@@ -91,7 +91,7 @@ func (t FilterTest) validate() error {
 		return nil
 	}
 	if trigger.Provider != lineshaft.ProviderWebhook {
-		return lineshaft.Invalid("provider", "deliveries fire triggers of webhook, %s only; test one of those", strings.Join(lineshaft.SendingProviders(), ", "))
+		return lineshaft.Invalid("provider", "deliveries fire only triggers of webhook, %s; test one of those", strings.Join(lineshaft.SendingProviders(), ", "))
 	}
 	return nil
 }

@@ -82,10 +82,10 @@ func (s *Factories) insertWebhook(ctx context.Context, tx *store.Tx, c lineshaft
 		return nil, err
 	}
 	if slices.ContainsFunc(others, func(other store.Webhook) bool { return sameFile(other.Name, w.Name) }) {
-		return nil, lineshaft.Conflict("the factory has a webhook %q already, in this or another case; give another name", w.Name)
+		return nil, lineshaft.Conflict("the factory already has a webhook %q, in this or another case; choose another name", w.Name)
 	}
 	if len(others) >= s.Cfg.MaxWebhooks {
-		return nil, lineshaft.Conflict("the factory has %d webhooks, which is its limit; delete one, or let the operator raise --max-webhooks-per-factory", len(others))
+		return nil, lineshaft.Conflict("the factory has %d webhooks, which is its limit; delete one, or ask the operator to raise --max-webhooks-per-factory", len(others))
 	}
 	if err := s.attachSecret(ctx, tx, c, &w, n, fresh); err != nil {
 		return nil, err

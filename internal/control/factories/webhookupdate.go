@@ -40,7 +40,7 @@ func (s *Factories) UpdateWebhook(ctx context.Context, c lineshaft.Caller, facto
 
 // refused names what a webhook keeps for its life.
 func (change WebhookChange) refused(w lineshaft.Webhook) error {
-	const second = "make a second webhook, move the sender to it, then delete this one"
+	const second = "create a second webhook, move the sender to it, then delete this one"
 	switch {
 	case change.Name != nil && *change.Name != w.Name:
 		return lineshaft.NotSupported("name", "renaming is not supported; "+second)
@@ -86,7 +86,7 @@ func (s *Factories) applyChange(ctx context.Context, tx *store.Tx, c lineshaft.C
 // reaches the webhook when it is switched on (S-1).
 func (s *Factories) refreshCredential(ctx context.Context, tx *store.Tx, w *store.Webhook) error {
 	if w.NeedsSecret {
-		return lineshaft.Conflict("webhook %q has no secret yet; give it the one that the provider shows with `lineshaft webhook rotate` or POST …/rotate, which enables it too", w.Name)
+		return lineshaft.Conflict("webhook %q has no secret yet; give it the one that the provider shows with `lineshaft webhook rotate` or POST …/rotate, which also enables it", w.Name)
 	}
 	value, _, err := s.secrets.SecretValue(ctx, tx, w.SecretName)
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
@@ -195,11 +195,11 @@ func mayRotate(mode lineshaft.FactoryMode, w lineshaft.Webhook, r WebhookRotatio
 		if mode == lineshaft.ModeRepository {
 			then = "apply the repository again with `lineshaft factory sync`"
 		}
-		return lineshaft.Conflict("webhook %q takes its secret from %s, which people manage: give that a new value with "+
+		return lineshaft.Conflict("webhook %q uses the managed secret %s: give that a new value with "+
 			"`lineshaft secret update %s --team`, then %s", w.Name, w.SecretName, w.SecretName, then)
 	}
 	if r.Secret == nil && secretOrigin(w) == signature.Issued {
-		return lineshaft.Invalid("secret", "secrets of scheme %s are made by the provider: give the one that it shows", w.SignatureScheme)
+		return lineshaft.Invalid("secret", "the provider makes the secrets of scheme %s: give the one that it shows", w.SignatureScheme)
 	}
 	return nil
 }
@@ -229,7 +229,7 @@ func (s *Factories) rotate(ctx context.Context, tx *store.Tx, c lineshaft.Caller
 // firstSecret brings a webhook that waited for its secret to life.
 func (s *Factories) firstSecret(ctx context.Context, tx *store.Tx, c lineshaft.Caller, w *store.Webhook, fresh newSecret, detail map[string]string) error {
 	if _, err := tx.LockSecret(ctx, w.SecretName); err == nil {
-		return lineshaft.Conflict("there is a secret %s by now: make the webhook use it (update it with this secret_name), or delete it", w.SecretName)
+		return lineshaft.Conflict("there is now a secret %s: make the webhook use it (update it with this secret_name), or delete it", w.SecretName)
 	} else if lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
 		return err
 	}

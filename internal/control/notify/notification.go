@@ -104,7 +104,7 @@ func (s *Notifier) CreateNotification(ctx context.Context, c lineshaft.Caller, n
 		}
 		own := slices.DeleteFunc(slices.Clone(others), func(n store.Notification) bool { return !reaches(c, &n.Notification) })
 		if len(c.FactoryUIDs) > 0 && len(own) >= lineshaft.MaxNotificationsLimited {
-			return lineshaft.Conflict("there are %d notifications of the factories of your key, which is the limit for it; delete one first", len(own))
+			return lineshaft.Conflict("the factories of your key have %d notifications, which is the limit for the key; delete one first", len(own))
 		}
 		if len(others) >= lineshaft.MaxNotifications {
 			return lineshaft.Conflict("there are %d notifications, which is the limit; delete one first", len(others))
@@ -120,7 +120,7 @@ func (s *Notifier) CreateNotification(ctx context.Context, c lineshaft.Caller, n
 			return s.auditNotification(ctx, tx, c, "notification.create", &made, nil)
 		})
 		if err == nil && again {
-			return lineshaft.Conflict("the notification %s was made already and its secret shown once; if you did not see it, rotate the secret", name)
+			return lineshaft.Conflict("the notification %s was already created and its secret shown once; if you did not see it, rotate the secret", name)
 		}
 		return err
 	})
@@ -162,7 +162,7 @@ func namesFactories(uids []string) error {
 func (change NotificationChange) chooseFactories(n *lineshaft.Notification) error {
 	if change.AllFactories {
 		if change.FactoryUIDs != nil {
-			return lineshaft.Invalid("all_factories", "goes without factory_uids; give one of the two")
+			return lineshaft.Invalid("all_factories", "cannot be used with factory_uids; give one of the two")
 		}
 		n.FactoryUIDs = nil
 		return nil
@@ -195,7 +195,7 @@ func (s *Notifier) callbackSecret(id string, given *string) (sealed, shown strin
 	} else {
 		value = *given
 		if !strings.HasPrefix(value, "whsec_") {
-			return "", "", lineshaft.Invalid("secret", "must be whsec_ and base64 after it; leave it out to have one generated")
+			return "", "", lineshaft.Invalid("secret", "must be whsec_ followed by base64; leave it out to have one generated")
 		}
 		if _, err := signature.New(scheme, signature.HMAC{}, value); err != nil {
 			return "", "", err
@@ -266,7 +266,7 @@ func lockedNotification(ctx context.Context, tx *store.Tx, c lineshaft.Caller, i
 // damagedNotification refuses to change an endpoint whose row cannot be read: its filters
 // would be gone, and it would be notified of everything.
 func damagedNotification(n *store.Notification) error {
-	return lineshaft.Conflict("what is stored of notification %q cannot be read; delete it and create it again", n.Name)
+	return lineshaft.Conflict("the stored notification %q cannot be read; delete it and create it again", n.Name)
 }
 
 // toldNotification is an endpoint as a caller sees it. Chat services hand out addresses
@@ -419,7 +419,7 @@ func (s *Notifier) RotateNotification(ctx context.Context, c lineshaft.Caller, i
 			return err
 		}
 		if again {
-			return lineshaft.Conflict("this secret was made already and shown once; if you did not see it, open the page again and rotate again")
+			return lineshaft.Conflict("this secret was already created and shown once; if you did not see it, open the page again and rotate again")
 		}
 		if r.Overlap > 0 && n.OldCredential != "" && n.OldUntil.After(n.UpdatedAt) {
 			return lineshaft.Conflict("the secret before this one still signs until %s; wait until then, or rotate without overlap, which ends both", n.OldUntil.Format(time.RFC3339))

@@ -63,7 +63,7 @@ func (s *Notifier) WatchCallbacks(ctx context.Context) error {
 	case seen.HeldBy != "":
 		s.Log.WarnContext(ctx, "callbacks are held back by a transaction that has not ended; end it, and they are sent", "lag", seen.Lag, "transaction", seen.HeldBy)
 	default:
-		s.Log.WarnContext(ctx, "callbacks are late; look at the warnings about making them", "lag", seen.Lag)
+		s.Log.WarnContext(ctx, "callbacks are late; see the earlier warnings about making them", "lag", seen.Lag)
 	}
 	return err
 }

@@ -279,7 +279,7 @@ func (s *Notifier) draftCallbacks(ctx context.Context, r callbackReader, endpoin
 			continue
 		}
 		if run.Damaged != nil {
-			s.Log.WarnContext(ctx, "callbacks of a run say less, since not all of it can be read", "run_id", run.ID, "err", run.Damaged)
+			s.Log.WarnContext(ctx, "callbacks of a run say less, because part of it cannot be read", "run_id", run.ID, "err", run.Damaged)
 		}
 		var body []byte
 		for _, n := range endpoints {

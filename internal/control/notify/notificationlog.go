@@ -14,9 +14,9 @@ import (
 
 const (
 	// expiredDisabled is what the log says of a delivery that waited for a disabled endpoint.
-	expiredDisabled = "its 72 hours went by while the notification was disabled; replay it if it is still needed"
+	expiredDisabled = "its 72 hours passed while the notification was disabled; replay it if it is still needed"
 	// unwanted is what the log says of a delivery that its endpoint's new filters leave out.
-	unwanted = "the filters of the notification were changed and leave it out"
+	unwanted = "the notification's filters have changed and leave it out"
 )
 
 // NotificationDeliveryQuery selects a page of an endpoint's log.
@@ -98,7 +98,7 @@ func (s *Notifier) ReplayNotificationDelivery(ctx context.Context, c lineshaft.C
 		case !seesDelivery(c, was):
 			return lineshaft.NotFound("delivery", deliveryID)
 		case len(was.Body) == 0:
-			return lineshaft.Conflict("the run of this delivery was deleted, and its payload too; there is nothing to send again")
+			return lineshaft.Conflict("the run of this delivery was deleted with its payload; there is nothing to send again")
 		case !was.DeliveredFor(n.Notification):
 			return lineshaft.Conflict("the filters of notification %q leave this delivery out; change them first", n.Name)
 		}
@@ -165,7 +165,7 @@ func (s *Notifier) sendTo(ctx context.Context, c lineshaft.Caller, notificationI
 			return err
 		}
 		if !n.Enabled {
-			return lineshaft.Conflict("notification %q is disabled, so that nothing is sent to it; enable it first", n.Name)
+			return lineshaft.Conflict("notification %q is disabled, so nothing is sent to it; enable it first", n.Name)
 		}
 		tx.Wake(stream.CallbacksTopic)
 		return fn(ctx, tx, n)

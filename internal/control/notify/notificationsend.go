@@ -226,7 +226,7 @@ func (s *Notifier) attempt(ctx context.Context, n *store.Notification, claim sto
 		err = s.noteAttempt(note, claim, result)
 	}
 	if err != nil {
-		s.Log.ErrorContext(note, "note callback; it will be sent again", "notification_id", n.ID, "delivery_id", claim.ID, "err", err)
+		s.Log.ErrorContext(note, "record callback; it will be sent again", "notification_id", n.ID, "delivery_id", claim.ID, "err", err)
 	}
 }
 

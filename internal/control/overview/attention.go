@@ -182,9 +182,9 @@ func (s *Overviews) findCallbacks(ctx context.Context, c lineshaft.Caller, view 
 // lateReason leaves out which transaction it is: that names other databases.
 func lateReason(b notify.CallbackBacklog) string {
 	if b.HeldBy == "" {
-		return "look at the log of the server for why"
+		return "the server's log says why"
 	}
-	return "a transaction in the database has not ended; the log of the server and the page Doctor name it"
+	return "a transaction in the database has not ended; the server's log and the Doctor page name it"
 }
 
 // Attention is something that a person should look at.

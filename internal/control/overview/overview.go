@@ -317,7 +317,7 @@ func (s *Overviews) ServerState(ctx context.Context, c lineshaft.Caller) (Server
 		return ServerState{}, lineshaft.Denied("your role, %s, may not see the settings; ask an admin", c.Role)
 	}
 	if len(c.FactoryUIDs) > 0 {
-		return ServerState{}, lineshaft.Denied("the settings are those of all factories; your key is limited to some")
+		return ServerState{}, lineshaft.Denied("the settings cover all factories; your key is limited to some")
 	}
 	schema, err := store.SchemaVersion()
 	if err != nil {

@@ -68,7 +68,7 @@ func presentTurn(ctx context.Context, tx *store.Tx, h *store.RunHead, name strin
 		}
 	}
 	if present != name {
-		return lineshaft.Invalid("turn", "the question is of turn %q, but the execution is at %q", lineshaft.Clip(name, 100), present)
+		return lineshaft.Invalid("turn", "the question is from turn %q, but the execution is at %q", lineshaft.Clip(name, 100), present)
 	}
 	return nil
 }

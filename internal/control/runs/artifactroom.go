@@ -37,7 +37,7 @@ func (s *Runs) artifactRoom(ctx context.Context, tx *store.Tx, runID string) (in
 }
 
 func (s *Runs) errArtifactsFull(runID string) error {
-	return lineshaft.Conflict("the artifacts of run %s may have %d bytes together, with those of the runs that it belongs to %d; leave out what is not needed",
+	return lineshaft.Conflict("the artifacts of run %s may have %d bytes in total, or %d with those of the runs that it belongs to; leave out what you do not need",
 		runID, s.Cfg.ArtifactBytes, s.Cfg.ArtifactTreeBytes)
 }
 

@@ -28,7 +28,7 @@ func errBudgetSpent(used string) error {
 	return &lineshaft.Error{
 		Code: lineshaft.CodeBudgetExceeded,
 		Message: "the daily budget of the factory is used up: " + used +
-			"; it begins again at 00:00 UTC, or raise it with lineshaft factory update",
+			"; wait until 00:00 UTC, or raise it with lineshaft factory update",
 	}
 }
 
@@ -82,7 +82,7 @@ func (s *Runs) endSpentTrees(ctx context.Context, trees []store.Tree) {
 			_, err = s.eachLive(ctx, lineshaft.RunFilter{AncestorRunID: t.RunID}, end)
 		}
 		if err != nil {
-			s.Log.WarnContext(ctx, "a tree of runs with a spent budget could not be ended; it is tried again at its next report", "run_id", t.RunID, "err", err)
+			s.Log.WarnContext(ctx, "a tree of runs with a spent budget could not be ended; this is tried again at its next report", "run_id", t.RunID, "err", err)
 		}
 	}
 }

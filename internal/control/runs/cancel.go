@@ -49,7 +49,7 @@ func (s *Runs) Cancel(ctx context.Context, c lineshaft.Caller, runID string, cas
 				return nil // what is below may live
 			}
 			if h.State.Terminal() {
-				return lineshaft.Invalid("runId", "run %s is %s already; only runs that have not ended can be cancelled", runID, h.State)
+				return lineshaft.Invalid("runId", "run %s is already %s; only runs that have not ended can be cancelled", runID, h.State)
 			}
 			return h.cancel(ctx, c, "cancelled by "+c.Principal.DisplayName)
 		})

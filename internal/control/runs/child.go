@@ -52,7 +52,7 @@ func (s *Runs) shapeRun(ctx context.Context, r definitionReader, c lineshaft.Cal
 		return shape, err
 	}
 	if req.ParentRunID != c.RunID {
-		denied := lineshaft.Denied("a run starts children of its own; leave parent_run_id out")
+		denied := lineshaft.Denied("a run can start only its own children; leave parent_run_id out")
 		denied.Field = "parent_run_id"
 		return shape, denied
 	}
@@ -134,7 +134,7 @@ func (s *Runs) joinTree(ctx context.Context, tx *store.Tx, c lineshaft.Caller, n
 	}
 	for key, value := range n.Body.Metadata {
 		if c.Role == lineshaft.RoleRun && slices.Contains(ofDeliveries(), key) && merged[key] != value {
-			denied := lineshaft.Denied("metadata.%s says which delivery started a run, and none started this one; leave it out", key)
+			denied := lineshaft.Denied("metadata.%s says which delivery started a run, but none started this one; leave it out", key)
 			denied.Field = "metadata." + key
 			return denied
 		}
@@ -167,7 +167,7 @@ func (s *Runs) growTree(ctx context.Context, tx *store.Tx, n *store.NewRun) erro
 		return err
 	}
 	if descendants > s.Cfg.Trees.Descendants {
-		return lineshaft.Invalid("parent_run_id", "%d runs were started below run %s, which are all that one root may have; start a run of its own instead", s.Cfg.Trees.Descendants, top)
+		return lineshaft.Invalid("parent_run_id", "%d runs were started below run %s, which is the limit for one root; start a separate run instead", s.Cfg.Trees.Descendants, top)
 	}
 	return nil
 }
@@ -193,7 +193,7 @@ func checkTrees(ctx context.Context, tx *store.Tx, runID string) error {
 		return err
 	}
 	if spent := spentTree(trees); spent != nil {
-		return &lineshaft.Error{Code: lineshaft.CodeBudgetExceeded, Message: treeSpent(*spent) + "; start the work as a run of its own, with its own budget"}
+		return &lineshaft.Error{Code: lineshaft.CodeBudgetExceeded, Message: treeSpent(*spent) + "; start the work as a separate run, with its own budget"}
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func limitJob(ctx context.Context, tx *store.Tx, job *lineshaft.Job) error {
 		return err
 	}
 	if spent := spentTree(trees); spent != nil {
-		job.Fault, job.FaultCode = treeSpent(*spent)+"; start the work as a run of its own, with its own budget", lineshaft.CodeBudgetExceeded
+		job.Fault, job.FaultCode = treeSpent(*spent)+"; start the work as a separate run, with its own budget", lineshaft.CodeBudgetExceeded
 		job.Withhold()
 		return nil
 	}

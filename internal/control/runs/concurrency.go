@@ -39,7 +39,7 @@ func (s *Runs) enterConcurrency(ctx context.Context, tx *store.Tx, c lineshaft.C
 		if more, err := givesMore(ctx, tx, n, holder); err != nil {
 			return nil, err
 		} else if more {
-			why = "; what came from outside is not sent into it, because it has secrets that this run does not get"
+			why = "; outside content is not sent to it, because it has secrets that this run does not get"
 			break
 		}
 		if startedOutside(n.Source, n.Head.CreatorUID) {

@@ -186,7 +186,7 @@ func (s *Runs) giveConversation(ctx context.Context, tx *store.Tx, last string, 
 		return err
 	}
 	if !found {
-		job.Fault, job.Secrets, job.ToolSecrets = "run "+last+", whose conversation this run continues, was deleted; start a run of its own", nil, nil
+		job.Fault, job.Secrets, job.ToolSecrets = "run "+last+", whose conversation this run continues, was deleted; start a separate run", nil, nil
 		return nil
 	}
 	job.Continues = &lineshaft.Continued{RunID: last, Executions: executions, OtherAgent: !sameAgent(config.Harness, job.Config.Harness)}

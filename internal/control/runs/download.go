@@ -48,7 +48,7 @@ func (s *Runs) sign(text string) string {
 
 // OpenDownload checks a link's token.
 func (s *Runs) OpenDownload(_ context.Context, token string) (Download, error) {
-	bad := &lineshaft.Error{Code: lineshaft.CodeNotFound, Message: "this download link is not valid or its time is over; ask for a new one"}
+	bad := &lineshaft.Error{Code: lineshaft.CodeNotFound, Message: "this download link is not valid or has expired; ask for a new one"}
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil {
 		return Download{}, bad

@@ -149,7 +149,7 @@ func (s *Runs) DefinitionsOf(ctx context.Context, r definitionReader, c lineshaf
 			return d, err
 		}
 		if agent.FactoryUID != parent.FactoryUID && parent.FactoryUID != "" {
-			return d, lineshaft.Invalid("agent_identity_uid", "the parent run is not of the factory of agent %q; name an agent of the parent's factory", agent.Name)
+			return d, lineshaft.Invalid("agent_identity_uid", "the parent run does not belong to the factory of agent %q; name an agent of the parent's factory", agent.Name)
 		}
 		d.Agent, factoryUID = agent, agent.FactoryUID
 	}

@@ -41,10 +41,10 @@ func (s *Runs) Remote(c lineshaft.Caller, host, processID string) (*RemoteWorker
 	}
 	word, ok := strings.CutPrefix(processID, host+"/")
 	if !ok || lineshaft.CheckWorkerID("", word) != nil {
-		return nil, lineshaft.Invalid("worker_id", "the id of a process is %s/ and a word of letters and digits", host)
+		return nil, lineshaft.Invalid("worker_id", "the id of a process is %s/ followed by letters and digits", host)
 	}
 	if !c.MayWorkFor(host) {
-		return nil, lineshaft.Denied("this key may not work as %q; an admin makes one with: lineshaft apikey create NAME --role worker --worker %s", host, host)
+		return nil, lineshaft.Denied("this key may not work as %q; an admin can create one with: lineshaft apikey create NAME --role worker --worker %s", host, host)
 	}
 	return &RemoteWorker{s: s, host: host, id: processID, factories: c.FactoryUIDs}, nil
 }
@@ -184,7 +184,7 @@ func (w *RemoteWorker) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, 
 // Upload is Service.Upload. It looks whose the execution is before it reads anything.
 func (w *RemoteWorker) Upload(ctx context.Context, ref lineshaft.ExecutionRef, u lineshaft.Upload, r io.Reader) (string, error) {
 	if u.Kind != lineshaft.BlobArtifact && u.Kind != lineshaft.BlobSnapshot {
-		return "", lineshaft.Invalid("kind", "%q is none of artifact, snapshot", u.Kind)
+		return "", lineshaft.Invalid("kind", "%q is not one of artifact, snapshot", u.Kind)
 	}
 	if err := w.owns(ctx, ref); err != nil {
 		return "", err
@@ -221,7 +221,7 @@ func (w *RemoteWorker) admit(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return lineshaft.Denied("process %s works with a key that is bound otherwise; start the worker again, which gives its process another id", w.id)
+	return lineshaft.Denied("process %s uses a key with other limits; start the worker again, which gives its process another id", w.id)
 }
 
 func (w *RemoteWorker) own(ctx context.Context, refs []lineshaft.ExecutionRef) (map[string]bool, error) {

@@ -19,7 +19,7 @@ import (
 const maxSnapshotBytes = 512 << 20
 
 func errNotYours() error {
-	return lineshaft.Conflict("this execution does not hold the run any more; end it and send no more reports")
+	return lineshaft.Conflict("this execution no longer holds the run; end it and send no more reports")
 }
 
 // Report takes batches of events from executions. The result has an error for each

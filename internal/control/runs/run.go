@@ -261,7 +261,7 @@ func holdsRun(ctx context.Context, tx *store.Tx, c lineshaft.Caller) error {
 		return err
 	}
 	if h.ExecutionID != c.KeyID || !h.State.Held() {
-		return lineshaft.Denied("run %s does not belong to this token's execution any more; it can start nothing", c.RunID)
+		return lineshaft.Denied("run %s no longer belongs to this token's execution; it cannot start anything", c.RunID)
 	}
 	return nil
 }
@@ -314,9 +314,9 @@ func mayChange(c lineshaft.Caller, runID, creatorUID string) error {
 		return nil
 	}
 	if c.Role == lineshaft.RoleRun {
-		return lineshaft.Denied("a run token continues and ends the runs that agents started below its own run, and no others; a manager may do it")
+		return lineshaft.Denied("a run token can continue and end only the runs that agents started below its own run; ask a manager")
 	}
-	return lineshaft.Denied("this is not your run; a manager may do it")
+	return lineshaft.Denied("this is not your run; ask a manager")
 }
 
 // GetRun reads one run in full.
@@ -398,7 +398,7 @@ func (s *Runs) DeleteRun(ctx context.Context, c lineshaft.Caller, runID string) 
 			return lineshaft.Conflict("run %s is %s; cancel it and wait until it has ended before deleting it", runID, h.State)
 		}
 		if h.Hold.Has(lineshaft.HoldExecution) || h.SandboxRunning {
-			ending := lineshaft.Conflict("run %s is %s and its processes are being ended; delete it in a few seconds", runID, h.State)
+			ending := lineshaft.Conflict("run %s is %s and its processes are still ending; delete it in a few seconds", runID, h.State)
 			ending.Retryable, ending.RetryAfter = true, time.Second
 			return ending
 		}

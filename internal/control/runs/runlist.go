@@ -133,7 +133,7 @@ func (s *Runs) explainWaiting(ctx context.Context, runs []*lineshaft.Run) error 
 		case !connected:
 			run.Status.Message = fmt.Sprintf("waiting for worker %q, which is not connected; start it with lineshaft worker --id %s", host, host)
 		case !slices.ContainsFunc(workers, func(w store.Worker) bool { return takesRunsOf(w, host, run.FactoryUID) }):
-			run.Status.Message = fmt.Sprintf("waiting for worker %q, whose key is bound to other factories; start a worker of this id with a key that is not bound, or bound to the run's factory", host)
+			run.Status.Message = fmt.Sprintf("waiting for worker %q, whose key is limited to other factories; start a worker with this id and a key that is not limited, or limited to the run's factory", host)
 		}
 	}
 	return nil

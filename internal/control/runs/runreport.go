@@ -70,7 +70,7 @@ func (s *Runs) countReport(ctx context.Context, tx *store.Tx, h *store.RunHead, 
 	if err != nil || within {
 		return nil, err
 	}
-	full = lineshaft.Conflict("this execution has reported %d bytes or %d events already; nothing can be reported any more", s.Cfg.OutputBytes, s.Cfg.OutputEvents)
+	full = lineshaft.Conflict("this execution has reported %d bytes or %d events already; it cannot report more", s.Cfg.OutputBytes, s.Cfg.OutputEvents)
 	if !first {
 		return full, nil
 	}
@@ -167,10 +167,10 @@ func (s *Runs) reporting(ctx context.Context, tx *store.Tx, c lineshaft.Caller) 
 		return nil, err
 	}
 	if h.ExecutionID != c.KeyID || !h.State.Held() {
-		return nil, lineshaft.Denied("run %s does not belong to this token's execution any more; it can report nothing", c.RunID)
+		return nil, lineshaft.Denied("run %s no longer belongs to this token's execution; it cannot report anything", c.RunID)
 	}
 	if h.LastSequence >= lineshaft.MaxReportedEvents {
-		return nil, lineshaft.Conflict("the log of run %s has %d events already; nothing can be reported any more", c.RunID, h.LastSequence)
+		return nil, lineshaft.Conflict("the log of run %s has %d events already; it cannot report more", c.RunID, h.LastSequence)
 	}
 	_, err = s.ownArtifactRoom(ctx, tx, c.RunID)
 	return h, err

@@ -99,12 +99,12 @@ func (b *Starter) pass(ctx context.Context, start RunStart) error {
 	if err != nil || wait <= 0 {
 		return err
 	}
-	return lineshaft.RateLimited(wait, "the automation starts at most %d runs an hour; there is room again in %s",
+	return lineshaft.RateLimited(wait, "the automation starts at most %d runs per hour; the next can start in %s",
 		start.Brake.Limit, wait.Round(time.Second))
 }
 
 // ErrPaused refuses what starts without a person in a paused factory.
-var ErrPaused = lineshaft.Conflict("the factory is paused; resume it, and the next time starts a run")
+var ErrPaused = lineshaft.Conflict("the factory is paused; after you resume it, the next scheduled time starts a run")
 
 // Add puts a run among those that are written next.
 func (b *Starter) Add(ctx context.Context, start RunStart, n *store.NewRun, files []lineshaft.Attachment) error {

@@ -48,11 +48,11 @@ func Placed(c lineshaft.Caller) bool { return c.Role == lineshaft.RoleRun && len
 // Every call about the execution also needs its fencing token, which agents do not have.
 func (s *Runs) remoteExecution(c lineshaft.Caller, host, processID string) (*RemoteWorker, error) {
 	if len(c.WorkerIDs) == 0 || host != c.WorkerIDs[0] {
-		return nil, lineshaft.Denied("a run token opens the calls about its own execution only, for its own worker")
+		return nil, lineshaft.Denied("a run token is only for calls about its own execution, from its own worker")
 	}
 	word, ok := strings.CutPrefix(processID, placedID(host, c.KeyID))
 	if !ok || lineshaft.CheckWorkerID("", word) != nil {
-		return nil, lineshaft.Denied("a run token opens the calls about its own execution only, for process %sWORD", placedID(host, c.KeyID))
+		return nil, lineshaft.Denied("a run token is only for calls about its own execution, from process %sWORD", placedID(host, c.KeyID))
 	}
 	return &RemoteWorker{s: s, host: host, id: processID, only: c.KeyID, holds: Placed(c) && c.WorkerIDs[1] == processID}, nil
 }
@@ -79,7 +79,7 @@ func (s *Runs) TakeOver(ctx context.Context, ref lineshaft.ExecutionRef, workerI
 		}
 		placed := placedID(e.WorkerHost, e.ID)
 		if e.WorkerID != workerID && strings.HasPrefix(e.WorkerID, placed) && !back {
-			return lineshaft.Conflict("another process works on this execution already")
+			return lineshaft.Conflict("another process already works on this execution")
 		}
 		if err := tx.MoveExecution(ctx, e.ID, workerID); err != nil {
 			return err

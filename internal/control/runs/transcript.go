@@ -51,7 +51,7 @@ func (s *Runs) transcriptFor(ctx context.Context, e *store.Execution) (io.ReadCl
 		parts = append(parts, text)
 	}
 	slices.Reverse(parts)
-	return io.NopCloser(strings.NewReader("What was said and done before, oldest first. Long conversations lack their beginning.\n\n" + strings.Join(parts, "\n"))), nil
+	return io.NopCloser(strings.NewReader("What was said and done before, oldest first. The beginning of a long conversation is left out.\n\n" + strings.Join(parts, "\n"))), nil
 }
 
 // describeRun writes a part of a run's log for an agent to read.

@@ -34,7 +34,7 @@ func (s *Secrets) checkVault(ctx context.Context) error {
 	}
 	_, err = s.OpenSealed(ProbeSetting, probe)
 	if errors.Is(err, vault.ErrUnknownKey) {
-		return fmt.Errorf("the secrets in this database are not under this server's master key %s: %w; every server of a database needs the same key", s.Cfg.Vault.CurrentID(), err)
+		return fmt.Errorf("the secrets in this database are not encrypted with this server's master key %s: %w; all servers of a database need the same key", s.Cfg.Vault.CurrentID(), err)
 	}
 	if err != nil {
 		return fmt.Errorf("check master key: %w", err)
@@ -59,7 +59,7 @@ func (s *Secrets) checkNotificationKeys(ctx context.Context) error {
 			_, err = s.OpenSealed(NotificationSeal(n.ID), n.OldCredential)
 		}
 		if errors.Is(err, vault.ErrUnknownKey) {
-			return fmt.Errorf("the secret of notification %q is not under this server's master key %s: %w; it was left behind when the key was changed", n.Name, s.Cfg.Vault.CurrentID(), err)
+			return fmt.Errorf("the secret of notification %q is not encrypted with this server's master key %s: %w; it was left behind when the key was changed", n.Name, s.Cfg.Vault.CurrentID(), err)
 		}
 	}
 	return nil
@@ -87,14 +87,14 @@ func (s *Secrets) RewrapSecrets(ctx context.Context) (int, error) {
 		}
 		total += found.Old
 		if found.Stuck > 0 {
-			s.Log.WarnContext(ctx, "secrets cannot be opened: damaged, or under a master key that this server does not have; update them, or add the key to LINESHAFT_MASTER_KEY_OLD", "count", found.Stuck)
+			s.Log.WarnContext(ctx, "secrets cannot be opened: they are damaged, or encrypted with a master key that this server does not have; update them, or add the key to LINESHAFT_MASTER_KEY_OLD", "count", found.Stuck)
 		}
 		if found.Old == 0 {
 			break
 		}
 	}
 	if total > 0 {
-		s.Log.InfoContext(ctx, "secrets are under the new master key", "count", total, "key_id", s.Cfg.Vault.CurrentID())
+		s.Log.InfoContext(ctx, "secrets are encrypted with the new master key", "count", total, "key_id", s.Cfg.Vault.CurrentID())
 	}
 	return total, nil
 }

@@ -230,13 +230,13 @@ func CheckCredential(w lineshaft.Webhook, secret string) error {
 	}
 	switch {
 	case len(secret) < lineshaft.MinTokenBytes:
-		return lineshaft.Invalid("secret", "the secret has %d bytes; %d are the least that is safe", len(secret), lineshaft.MinTokenBytes)
+		return lineshaft.Invalid("secret", "the secret has %d bytes; it needs at least %d", len(secret), lineshaft.MinTokenBytes)
 	case len(secret) > lineshaft.MaxTokenBytes:
 		return lineshaft.Invalid("secret", "the secret is longer than %d bytes", lineshaft.MaxTokenBytes)
 	case w.AuthMode == lineshaft.AuthURLToken && !lineshaft.URLSafe(secret):
-		return lineshaft.Invalid("secret", "in a URL it may have only letters, digits and . _ ~ - (no line end either)")
+		return lineshaft.Invalid("secret", "in a URL it may have only letters, digits and . _ ~ - (and no line break)")
 	case strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return lineshaft.Invalid("secret", "a header can carry only printable ASCII without spaces (no line end either)")
+		return lineshaft.Invalid("secret", "a header can carry only printable ASCII without spaces or line breaks")
 	}
 	return nil
 }

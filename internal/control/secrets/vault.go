@@ -58,7 +58,7 @@ func (s *Secrets) putNewSecret(ctx context.Context, tx *store.Tx, c lineshaft.Ca
 	secret.UpdatedAt = secret.CreatedAt
 	err := tx.InsertSecret(ctx, store.Secret{Secret: secret, Sealed: sealed})
 	if lineshaft.CodeOf(err) == lineshaft.CodeConflict {
-		return secret, lineshaft.Conflict("there is a secret %s already; update it, or choose another name", secret.Name)
+		return secret, lineshaft.Conflict("secret %s exists already; update it, or choose another name", secret.Name)
 	}
 	if err != nil {
 		return secret, err

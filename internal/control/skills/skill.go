@@ -202,7 +202,7 @@ func (s *Skills) takeSkill(ctx context.Context, r skillPlaces, scope SkillScope,
 // definitionSkill finds a skill of a factory's definition: the agent's own first.
 func definitionSkill(ctx context.Context, r skillPlaces, scope SkillScope, ref lineshaft.SkillRef) (lineshaft.Skill, error) {
 	if scope.Factory == "" {
-		return lineshaft.Skill{}, lineshaft.Invalid("", "%q is the name of a skill of a factory, and the run belongs to none; write owner/repo:%s", ref, ref)
+		return lineshaft.Skill{}, lineshaft.Invalid("", "%q would be a skill of the run's factory, but the run has none; write owner/repo:%s", ref, ref)
 	}
 	all, err := r.ListSkills(ctx, scope.Factory)
 	if err != nil {

@@ -95,7 +95,7 @@ func (s *Skills) ReadSkill(ctx context.Context, ref lineshaft.SkillRef) (linesha
 }
 
 func noForge() error {
-	return lineshaft.NotSupported("", "this server knows no forge, so it has no repositories to read skills from; start it with --forge-url")
+	return lineshaft.NotSupported("", "this server has no forge to read skills from; start it with --forge-url")
 }
 
 // skillTree reads the skills of a repository's newest commit. Callers that ask for the
@@ -205,7 +205,7 @@ func repositoryError(ctx context.Context, r lineshaft.Repository, err error) err
 	case code == lineshaft.CodeNotFound:
 		return &lineshaft.Error{
 			Code: lineshaft.CodeNotFound, Cause: err,
-			Message: fmt.Sprintf("no repository %s at the forge; check its name, and that this server may read it", r),
+			Message: fmt.Sprintf("the forge has no repository %s; check its name, and that this server may read it", r),
 		}
 	case Definite(err):
 		return err

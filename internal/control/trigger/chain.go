@@ -140,13 +140,13 @@ func CheckKey(_ context.Context, _ *store.Tx, a lineshaft.Automation) error {
 	payload := false
 	for _, t := range a.Triggers {
 		if t.Provider == lineshaft.ProviderRun {
-			return lineshaft.Invalid("concurrency.key", "a run that has finished has no payload to fill the key in; "+
-				"write a fixed key, or make an automation of its own for the run/finished trigger")
+			return lineshaft.Invalid("concurrency.key", "a finished run has no payload to fill the key from; "+
+				"write a fixed key, or create a separate automation for the run/finished trigger")
 		}
 		payload = payload || t.Schedule == nil
 	}
 	if !payload {
-		return lineshaft.Invalid("concurrency.key", "a schedule has no payload to fill the key in; write a fixed key")
+		return lineshaft.Invalid("concurrency.key", "a schedule has no payload to fill the key from; write a fixed key")
 	}
 	return nil
 }

@@ -132,7 +132,7 @@ func (s *Triggers) startChains(ctx context.Context, ends []*chainEnd, starts []c
 			return err
 		}
 	}
-	return lineshaft.Unavailable(nil, "factories are being changed all the time")
+	return lineshaft.Unavailable(nil, "the factories keep changing")
 }
 
 // chainAll starts the runs, if the copies of their factories are current.
@@ -212,7 +212,7 @@ func (s *Triggers) brokenChain(st chainStart) *store.NewRun {
 	n := s.chainRun(st, nil)
 	n.Head.State, n.Head.FinishedAt = lineshaft.Cancelled, n.CreatedAt
 	n.Head.Status = lineshaft.StatusMessage{Message: fmt.Sprintf(
-		"not started: run %s is the end of a chain of %d runs below run %s, and longer ones are taken for a loop; narrow the run/finished trigger of automation %q",
+		"not started: run %s ends a chain of %d runs below run %s, and a longer chain is treated as a loop; narrow the run/finished trigger of automation %q",
 		st.end.ID, s.Cfg.Trees.Depth, st.end.RootRunID, st.automation.Name)}
 	return n
 }

@@ -74,7 +74,7 @@ func (s *Triggers) Redeliver(ctx context.Context, c lineshaft.Caller, req Redeli
 			return result, err
 		}
 	}
-	return Redelivered{}, lineshaft.Unavailable(nil, "the factory is being changed all the time; try again")
+	return Redelivered{}, lineshaft.Unavailable(nil, "the factory keeps changing; try again")
 }
 
 // redeliverable says why a delivery cannot be taken again.
@@ -83,7 +83,7 @@ func redeliverable(d *lineshaft.Delivery) error {
 	case d.Status == lineshaft.DeliveryDuplicate:
 		return lineshaft.Conflict("delivery %s is a duplicate and has no payload of its own; redeliver the first one, %s", d.ID, d.DuplicateOf)
 	case d.Status != lineshaft.DeliveryAccepted:
-		return lineshaft.Conflict("delivery %s was refused (%s), so its payload was not kept; have it sent again", d.ID, d.Status)
+		return lineshaft.Conflict("delivery %s was refused (%s), so its payload was not kept; ask the sender to send it again", d.ID, d.Status)
 	case slices.ContainsFunc(d.Outcomes, func(o lineshaft.DeliveryOutcome) bool { return o.Result == lineshaft.ResultHandshake }):
 		return lineshaft.Conflict("delivery %s is a handshake of the provider, which starts nothing; redeliver another one", d.ID)
 	}
@@ -190,6 +190,6 @@ func tellCheck(check filter.Check) string {
 	if check.Seen != nil {
 		seen = "it is " + lineshaft.Clip(string(check.Seen), 200)
 	}
-	wanted := map[string]string{"in": "has to be one of", "not_in": "must be none of", "exists": "has to exist:", "object": "has to be an object like"}[check.Operator]
+	wanted := map[string]string{"in": "must be one of", "not_in": "must not be one of", "exists": "must exist:", "object": "must be an object like"}[check.Operator]
 	return strings.TrimSpace(fmt.Sprintf("%s %s %s; %s", check.Path, wanted, lineshaft.Clip(string(check.Expected), 200), seen))
 }

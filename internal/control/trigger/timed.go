@@ -44,7 +44,7 @@ func checkTiming(timing lineshaft.Timing, rule *lineshaft.Concurrency) error {
 		return err
 	}
 	if timing.Overlap != lineshaft.OverlapAllow && rule != nil {
-		return lineshaft.Invalid("overlap", "does not go with a concurrency rule, which says already what happens while the last run is live; leave out one of them")
+		return lineshaft.Invalid("overlap", "cannot be used with a concurrency rule, which already says what happens while the last run is live; leave out one of them")
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ func (s *Triggers) noteProblem(ctx context.Context, tx *store.Tx, f *firing, now
 
 // passOver moves a timer on whose run cannot be started.
 func (s *Triggers) passOver(ctx context.Context, timer store.Timer, cause error) error {
-	s.Log.LogAttrs(ctx, slog.LevelError, "timer cannot be fired", slog.String("timer", timer.Owner), slog.Any("err", cause))
+	s.Log.LogAttrs(ctx, slog.LevelError, "timer cannot fire", slog.String("timer", timer.Owner), slog.Any("err", cause))
 	return s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		taken, now, err := s.takeTimers(ctx, tx, []store.Timer{timer})
 		if err != nil || len(taken) == 0 {

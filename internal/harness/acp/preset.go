@@ -49,7 +49,7 @@ func forms() []form {
 		{
 			name: "codex", command: []string{"codex-acp"}, auth: "api-key",
 			install: "install it on the worker with: npm install -g @agentclientprotocol/codex-acp", adapt: adaptCodex,
-			asks: "Codex works in its read-only mode with the permissions ask and refuses by itself what is more, mostly without a question. Set harness.permissions to allow to let it change files.",
+			asks: "With the permissions ask, Codex works in its read-only mode and refuses anything more, mostly without asking. Set harness.permissions to allow to let it change files.",
 			// Its own sandbox is for machines without one. It asks for what is not allowed
 			// here, rather than having the model judge.
 			modes: map[string][]string{

@@ -225,7 +225,7 @@ func (s pages) askDeleteAutomation(r *page.Request) (page.Removal, error) {
 		Effects: []string{"Its runs stay, and so do its webhooks."}, Done: "The automation is deleted. Its runs stay.",
 	}
 	for _, t := range a.Triggers {
-		ask.Gone = append(ask.Gone, "starts nothing any more: "+triggerHead(t))
+		ask.Gone = append(ask.Gone, "no longer starts runs: "+triggerHead(t))
 	}
 	return ask, nil
 }

@@ -51,7 +51,7 @@ func (f *automationForm) fields() (what, limits []page.Field) {
 			Name: "prompt", Label: "Prompt", Into: &a.Prompt, Rows: 6, Placeholder: "Find out what the new issue is about and label it.",
 			Hint: "Each run gets this after the agent’s own prompt, word for word. What set it off is in its workspace as " +
 				"<code>event-payload.json</code>, and a note names the webhook and the delivery: write “the issue in event-payload.json”. " +
-				"Nothing is filled into the prompt itself, so that no sender can write in it.",
+				"Nothing is filled into the prompt itself, so no sender can write to it.",
 		},
 		{
 			Name: "title", Label: "Title of its runs", Into: &a.Title, Most: 200, Placeholder: "the sender’s words, such as #7 Fix it",
@@ -68,7 +68,7 @@ func (f *automationForm) fields() (what, limits []page.Field) {
 		{
 			Name: "concurrency_key", Blame: "concurrency.key", Label: "One run at a time for", Into: &f.key, Code: true,
 			Placeholder: "issue-{{payload.issue.number}}",
-			Hint: "<code>{{payload.path}}</code> is the value at that path of the delivery, so that each issue has a run of its own. " +
+			Hint: "<code>{{payload.path}}</code> is the value at that path of the delivery, so each issue has its own run. " +
 				"Empty: any number of runs.",
 		},
 		{Name: "concurrency_policy", Label: "While that run is live", Into: &f.policy, Options: []page.Option{

@@ -51,9 +51,9 @@ func (s pages) askUnlinkRepository(r *page.Request) (page.Removal, error) {
 	}
 	return page.Removal{
 		Section: "factories", Crumbs: factoryCrumbs(f), ID: f.UID, Verb: "Stop following", Name: "the repository of " + f.Name,
-		Back: page.FactoryAddress(f.UID), To: page.FactoryAddress(f.UID), Done: "The factory follows no repository any more. Edit it here.",
+		Back: page.FactoryAddress(f.UID), To: page.FactoryAddress(f.UID), Done: "The factory no longer follows a repository. Edit it here.",
 		Effects: []string{
-			"What is pushed to the repository is not put in force any more. What is in force now stays, and can be edited here.",
+			"Pushes to the repository are no longer applied. The current definition stays, and you can edit it here.",
 		},
 	}, nil
 }
@@ -67,7 +67,7 @@ func (s pages) synced(r *page.Request, uid string) error {
 	notice := "The repository was read, and what it says is in force."
 	if status := f.Repository; status != nil &&
 		(status.Fault != "" || len(status.Problems) > 0 || status.Seen != status.Applied || status.Applied == "") {
-		notice = "The repository was looked at, but its newest commit is not in force. See below why."
+		notice = "The repository was read, but its newest commit is not in force. See below why."
 	}
 	return r.Done(page.FactoryAddress(f.UID), notice)
 }

@@ -50,7 +50,7 @@ func revisionNumber(r *page.Request) (int64, error) {
 	return number, nil
 }
 
-// fileChange is a file of a revision beside the one before.
+// fileChange is a file of a revision next to the previous one.
 type fileChange struct {
 	Path string
 	// Kind is added, changed, removed or empty: as before.

@@ -22,7 +22,7 @@ func (s pages) scheduleRoutes() []page.Route {
 		page.Get("/schedules/{id}/edit", edit, page.Show("scheduleform", s.editSchedulePage)),
 		page.Post("/schedules/{id}", edit, page.With(s.scheduleOf, s.updateSchedule)),
 		page.Post("/schedules/{id}/pause", edit, s.enableSchedule(false, "The schedule is paused.")),
-		page.Post("/schedules/{id}/resume", edit, s.enableSchedule(true, "The schedule is on. What it missed is not made up.")),
+		page.Post("/schedules/{id}/resume", edit, s.enableSchedule(true, "The schedule is on. Runs that it missed are not made up.")),
 	}, page.Removing("/schedules/{id}/delete", edit, s.askDeleteSchedule, func(r *page.Request, id string) error {
 		return s.Control.DeleteSchedule(r.Context(), r.Caller, id)
 	})...)

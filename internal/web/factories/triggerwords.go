@@ -83,7 +83,7 @@ func keyWords(key string) string {
 func oneOf(values []string) string {
 	switch len(values) {
 	case 0:
-		return "anything at all of an empty list"
+		return "one of an empty list"
 	case 1:
 		return values[0]
 	}

@@ -26,7 +26,7 @@ func TestI2TriggersAreToldInWords(t *testing.T) {
 		{hooked(`{"a": {"b": {"c": {"in": ["x", "y"], "not_in": ["z"], "exists": true}}}}`), "Webhook issues gets a delivery; a.b.c is x or y; a.b.c is not z; a.b.c is there"},
 		{hooked(`{"a": {"exists": false}, "b": {"c": ["d"], "e": ["f"]}}`), "Webhook issues gets a delivery; a is not there; b.c is d; b.e is f"},
 		{hooked(`{"n": [123456789012345678901234567890]}`), "Webhook issues gets a delivery; n is 123456789012345678901234567890"},
-		{hooked(`{"a": []}`), "Webhook issues gets a delivery; a is anything at all of an empty list"},
+		{hooked(`{"a": []}`), "Webhook issues gets a delivery; a is one of an empty list"},
 		{hooked(`not JSON`), "Webhook issues gets a delivery"},
 		{lineshaft.Trigger{Provider: "schedule", Schedule: &lineshaft.Timing{Cron: "@daily"}}, "Every day at 00:00, UTC"},
 		{lineshaft.Trigger{Provider: "schedule", Schedule: &lineshaft.Timing{Cron: "0 9 * * *", Timezone: "Asia/Tokyo"}}, "Every day at 09:00, Asia/Tokyo"},

@@ -140,7 +140,7 @@ func (d shownDelivery) Answer() string {
 	case d.Handshake() && d.AnswerStatus != 0:
 		return fmt.Sprintf("%d %s, as the provider wants it for a handshake", d.AnswerStatus, http.StatusText(d.AnswerStatus))
 	case d.Handshake():
-		return "what the provider wants to hear in a handshake"
+		return "the answer to the provider's handshake"
 	}
 	return fmt.Sprintf(`202 Accepted {"delivery_id":%q}`, cmp.Or(d.DuplicateOf, d.ID))
 }
@@ -353,7 +353,7 @@ func (s pages) downloadPayload(r *page.Request, v hookView) error {
 // checkWords reads as part of a sentence between a path and what was expected.
 func checkWords(operator string) string {
 	words := map[string]string{
-		"in": "has to be one of", "not_in": "must be none of", "exists": "has to exist:", "object": "has to be an object like",
+		"in": "must be one of", "not_in": "must not be one of", "exists": "must exist:", "object": "must be an object like",
 	}
 	return cmp.Or(words[operator], operator)
 }

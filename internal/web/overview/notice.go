@@ -109,7 +109,7 @@ func noticeOf(a overview.Attention) notice {
 		text := "It started no run: " + a.Reason
 		return notice{Kind: "bad", What: "Schedule", Href: page.Under("schedules", a.ID), Text: text}.among("schedules")
 	case overview.AttentionCallback:
-		text := "It gets no callbacks any more: " + a.Reason + ". Fix the receiver, then enable it again."
+		text := "It no longer gets callbacks: " + a.Reason + ". Fix the receiver, then enable it again."
 		return notice{Kind: "bad", What: "Notification", Href: page.Under("notifications", a.ID), Text: text}.among("notifications")
 	case overview.AttentionLate:
 		text := "They are late, and are sent once this is fixed: " + a.Reason + "."

@@ -1,5 +1,5 @@
 // Package page is what all pages of the dashboard are made with, and decides nothing itself.
-// It knows no noun: the rooms beside it do, each with its templates.
+// It knows no noun: the rooms next to it do, each with its templates.
 //
 // site.go mounts the routes of the rooms and adds the headers (guard); login.go asks for a
 // session and a permission (signedIn), with attempts.go, cookie.go, oidc.go, rate.go and

@@ -43,7 +43,7 @@ func iconPaths() map[string]string {
 	}
 }
 
-// icon draws a small picture beside a word that says the same: readers who do not
+// icon draws a small picture next to a word that says the same: readers who do not
 // see it miss nothing.
 func icon(name string) (template.HTML, error) {
 	path, ok := iconPaths()[name]

@@ -2,7 +2,7 @@ package page
 
 import "strings"
 
-// deepestIndent is how many levels are indented; deeper ones stand below each other.
+// deepestIndent is how many levels are indented; deeper ones are below each other.
 const deepestIndent = 32
 
 // LayOut writes JSON with a line for each member, and stops after most bytes: deeply

@@ -145,7 +145,7 @@ func (s *Site) login(w http.ResponseWriter, r *http.Request) {
 		s.showLogin(w, r, http.StatusUnauthorized, next, "Invalid API key. The admin key is in the file admin.key of the server's data directory.")
 		return
 	case lineshaft.CodeNotAuthorized:
-		s.showLogin(w, r, http.StatusForbidden, next, "That is the key of a worker or of a run. Sign in with a key of a person; an admin makes one with: lineshaft apikey create me --role member")
+		s.showLogin(w, r, http.StatusForbidden, next, "This key belongs to a worker or a run. Sign in with the key of a person; an admin can create one with: lineshaft apikey create me --role member")
 		return
 	default:
 	}

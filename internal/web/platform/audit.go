@@ -152,7 +152,7 @@ func auditTarget(e lineshaft.AuditEntry) string {
 	return ""
 }
 
-// auditActions are offered while one types; others can be written as well.
+// auditActions are suggested as you type; others are also allowed.
 func auditActions() []string {
 	return []string{
 		"agent.create", "agent.delete", "agent.update", "apikey.create", "apikey.revoke", "automation.create", "automation.delete",

@@ -6,7 +6,7 @@ import (
 )
 
 // said answers an action of a run's page: a page that follows the run gets a message
-// beside the box, a page without scripts is shown again.
+// next to the box, a page without scripts is shown again.
 func (s pages) said(r *page.Request, words string) error {
 	if r.Asked() {
 		return r.Fragment("run", "said", words)

@@ -12,7 +12,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
-// compareData is a run beside another one.
+// compareData is a run next to another one.
 type compareData struct {
 	Run, Other *lineshaft.Run
 	// Why says what makes them comparable.

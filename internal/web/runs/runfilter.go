@@ -125,7 +125,7 @@ func parseRunView(given url.Values) (runView, error) {
 			continue
 		}
 		if slices.ContainsFunc(values, func(s string) bool { return strings.ContainsRune(s, 0) || len(s) > maxFilterValue }) {
-			return v, lineshaft.Invalid(field.name, "this is too long, or no text")
+			return v, lineshaft.Invalid(field.name, "this is too long, or not valid text")
 		}
 		if err := field.set(&v.Query.Filter, values); err != nil {
 			return v, err

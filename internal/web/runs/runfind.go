@@ -62,7 +62,7 @@ func (s pages) runFind(r *page.Request) error {
 	}
 	f := finder{text: strings.ToLower(strings.TrimSpace(r.FormValue("q"))), only: r.FormValue("only")}
 	if len(f.text) > maxFind || strings.ContainsRune(f.text, 0) {
-		return lineshaft.Invalid("q", "this is too long, or no text")
+		return lineshaft.Invalid("q", "this is too long, or not valid text")
 	}
 	if !slices.Contains([]string{"", "messages", "commands", "edits", "errors"}, f.only) {
 		return lineshaft.Invalid("only", "choose messages, commands, edits or errors")

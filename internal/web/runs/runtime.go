@@ -175,7 +175,7 @@ type timeData struct {
 	Live bool
 }
 
-// runTime shows where the time of a run went: on a page of its own, or beside the transcript.
+// runTime shows where the time of a run went: on its own page, or next to the transcript.
 func (s pages) runTime(r *page.Request) error {
 	run, err := s.Control.GetRun(r.Context(), r.Caller, r.PathValue("id"))
 	if err != nil {
@@ -203,7 +203,7 @@ func (s pages) runTime(r *page.Request) error {
 	return r.Render("runtime", p)
 }
 
-// timeOf places the stretches beside each other and adds them up.
+// timeOf places the stretches next to each other and adds them up.
 func timeOf(spans []span) timeData {
 	data := timeData{Spans: spans, Slowest: slices.Clone(spans)}
 	slices.SortFunc(data.Slowest, longer)

@@ -98,7 +98,7 @@ func newTool(d lineshaft.ToolCallData) *tool {
 	return t
 }
 
-// summary is what tells calls apart, and the name of the field that has it.
+// summary is what distinguishes calls, and the name of the field that has it.
 func summary(input map[string]any) (name, text string) {
 	for _, name := range []string{"command", "cmd", "path", "file_path", "filePath", "pattern", "query", "url", "title", "description", "prompt"} {
 		if text, ok := input[name].(string); ok && strings.TrimSpace(text) != "" {

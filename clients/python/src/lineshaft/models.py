@@ -30,7 +30,7 @@ class APIKey(Model):
     expires_at: Optional[datetime] = None
     factory_uids: Optional[List[str]] = None
     hint: Optional[str] = None
-    """The first characters of the key, to tell keys apart."""
+    """The first characters of the key, to recognise it by."""
     id: str
     last_used_at: Optional[datetime] = None
     name: str
@@ -58,13 +58,13 @@ class AgentVariant(Model):
     """The text of the skill."""
     description: str
     environments: List[VariantEnvironment]
-    """Those that have the repository."""
+    """The environments that have the repository."""
     error: Optional[str] = None
     """With include_malformed_skills: why it cannot be used."""
     id: str
     """What to give as skill."""
     last_run_timestamp: Optional[datetime]
-    """When the newest run with it was made that you may see; null when there is none."""
+    """When the newest run with it that you may see was created; null if there is none."""
     source: AgentVariantSource
 
 
@@ -83,7 +83,7 @@ class AgentMemory(Model):
 
 
 AgentType = Literal["CUSTOM", "FOREMAN", "TRIAGE", "SPEC", "IMPLEMENT", "REVIEW", "VERIFY"]
-"""The part an agent plays in its factory, which has exactly one FOREMAN."""
+"""The type of an agent. A factory has exactly one FOREMAN."""
 
 
 class HarnessAuth(Model):
@@ -91,7 +91,7 @@ class HarnessAuth(Model):
     """The managed secret; with managedSecret."""
     source: Optional[Union[Literal["managedSecret", "workerEnvironment"], str]] = None
     """managedSecret takes the key from a managed secret, workerEnvironment from the environment of
-    a self-hosted worker. Without it, the key is the worker's, whatever wider layers say."""
+    a self-hosted worker. Without it, the worker's key is used, whatever the wider layers say."""
 
 
 HarnessType = Literal[
@@ -107,13 +107,13 @@ class Harness(Model):
     command: Optional[List[str]] = None
     """The program of the command and acp harnesses, with its arguments."""
     mode: Optional[Union[Literal["acp", "command"], str]] = None
-    """How claude, codex, gemini and opencode are talked to; without it over the Agent Client
-    Protocol where its program is installed, else with the agent's own command."""
+    """How to talk to claude, codex, gemini and opencode. By default, over the Agent Client Protocol
+    if its program is installed, else with the agent's own command."""
     model_id: Optional[str] = None
     """The model, for agents other than the built-in one."""
     permissions: Optional[Union[Literal["allow", "deny", "ask"], str]] = None
-    """Who decides when the agent asks whether it may do something: ask makes the run BLOCKED until
-    a follow-up answers. The server's permission-policy by default."""
+    """The answer when the agent asks for permission: ask makes the run BLOCKED until a follow-up
+    answers. The server's permission-policy by default."""
     reasoning_level: Optional[str] = None
     type: Optional[Union[HarnessType, str]] = None
 
@@ -123,9 +123,9 @@ class MCPServerConfig(Model):
     """With command."""
     command: Optional[str] = None
     env: Optional[Dict[str, str]] = None
-    """With command. Values may hold {{SECRET_NAME}}; literal ones are answered as ***."""
+    """With command. Values may contain {{SECRET_NAME}}; literal values are shown as ***."""
     headers: Optional[Dict[str, str]] = None
-    """With url. Values may hold {{SECRET_NAME}}; literal ones are answered as ***."""
+    """With url. Values may contain {{SECRET_NAME}}; literal values are shown as ***."""
     name: Optional[str] = None
     """Only in the list form, where it is required."""
     url: Optional[str] = None
@@ -143,7 +143,7 @@ class AgentResponse(Model):
     base_model: Optional[str] = None
     created_at: datetime
     default_runner_uid: str
-    """Empty when there is none."""
+    """Empty if there is none."""
     description: Optional[str] = None
     environment_id: Optional[str] = None
     factory_uid: Optional[str] = None
@@ -155,8 +155,8 @@ class AgentResponse(Model):
     name: str
     prompt: Optional[str] = None
     prompt_truncated: Optional[bool] = None
-    """In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
-    configuration is too long to be shown whole. Read the agent itself for all of it."""
+    """In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is too
+    long to be shown in full. Get the agent to read all of it."""
     secrets: List[SecretRef]
     skills: List[str]
     uid: str
@@ -193,12 +193,12 @@ class FileProblem(Model):
 
 class ApplyDefinitionResponse(Model):
     changed: bool
-    """False when everything was like that already."""
+    """False if nothing had to change."""
     changes: List[DefinitionChange]
     notices: List[FileProblem]
     """What is not a mistake but worth knowing."""
     revision: int
-    """Of the definition in force."""
+    """The revision in force."""
     unused: List[str]
 
 
@@ -305,7 +305,7 @@ class AmbientAgentConfig(Model):
     session_sharing: Optional[Union[str, Any]] = None
     """Not offered by this server: a value is refused with 422 operation_not_supported."""
     skill_spec: Optional[str] = None
-    """A skill, owner/repo:name or owner/repo:path. In answers the first of skills."""
+    """A skill, owner/repo:name or owner/repo:path. In answers, the first of skills."""
     skills: Optional[List[str]] = None
     """Skills in order; with skill_spec it comes first."""
     stall_minutes: Optional[int] = None
@@ -423,7 +423,7 @@ class TriggerFilter(Model):
     users: Any = None
     """Of slack: Slack users, by name."""
     webhook_ids: Optional[Union[List[str], TriggerFilterWebhookIds]] = None
-    """Webhooks of this factory by uid, as a list or as in. Together with webhooks 1 to 50."""
+    """Webhooks of this factory by uid, as a list or as in. With webhooks, 1 to 50 in all."""
     webhooks: Optional[List[str]] = None
     """Webhooks of this factory by name."""
     workflows: Any = None
@@ -439,8 +439,9 @@ class TriggerSchedule(Model):
 
 class Trigger(Model):
     event: str
-    """received of webhook, cron_fired of schedule, finished of run; of others such as issue_opened,
-    pull_request_*, push, app_mention. GET /factory/automations/events/{provider} lists them."""
+    """received for webhook, cron_fired for schedule, finished for run; for others, for example,
+    issue_opened, pull_request_*, push, app_mention. GET /factory/automations/events/{provider}
+    lists them."""
     filter: Optional[TriggerFilter] = None
     provider: Union[Literal[
         "webhook", "schedule", "run", "github", "gitlab", "linear", "slack", "jira", "teams",
@@ -467,14 +468,14 @@ class Automation(Model):
     """0 means no limit."""
     name: str
     notices: Optional[List[str]] = None
-    """What of it has no effect on this server, and why, such as triggers that never fire. Not in
-    lists."""
+    """The parts that have no effect on this server, and why, such as triggers that never fire. Not
+    in lists."""
     prompt: str
     prompt_truncated: Optional[bool] = None
-    """In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
-    configuration is too long to be shown whole. Read the automation itself for all of it."""
+    """In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is too
+    long to be shown in full. Get the automation to read all of it."""
     title: Optional[str] = None
-    """What its runs are called; absent takes the words of the provider that sends, or the name."""
+    """The title of its runs; if absent, it comes from the sending provider, or is the name."""
     triggers: List[Trigger]
     uid: str
     updated_at: datetime
@@ -502,25 +503,25 @@ class CloudEnvironmentConfig(Model):
     """The name of a managed secret to clone with: a token, user:token, or a private key. Agents do
     not get it."""
     github_repos: Optional[List[GithubRepo]] = None
-    """Cloned into folders of their names in the workspace."""
+    """Cloned into the workspace, each into a folder of its name."""
     name: str
     providers: Optional[Union[str, Any]] = None
     """Not offered by this server: a value is refused with 422 operation_not_supported."""
     refresh_commands: Optional[List[str]] = None
-    """Run instead of setup_commands on top of what was prepared for an older commit; empty runs
-    those. At most 4096 characters each."""
+    """Run instead of setup_commands if the workspace was prepared for an older commit; if empty,
+    setup_commands run. At most 4096 characters each."""
     secrets: Optional[List[SecretRef]] = None
     """Managed secrets that every run in this environment gets as variables."""
     setup_commands: Optional[List[str]] = None
-    """Run in order by sh in the workspace, each in a shell of its own. The first that fails ends
-    the run. At most 4096 characters each."""
+    """Run in order by sh in the workspace, each in its own shell. The first that fails ends the
+    run. At most 4096 characters each."""
 
 
 RunState = Literal[
     "QUEUED", "PENDING", "CLAIMED", "INPROGRESS", "BLOCKED", "SUCCEEDED", "FAILED", "ERROR",
     "CANCELLED"
 ]
-"""Where a run stands. Ended: SUCCEEDED, FAILED, ERROR and CANCELLED."""
+"""The state of a run. SUCCEEDED, FAILED, ERROR and CANCELLED runs have ended."""
 
 
 class EnvironmentTask(Model):
@@ -554,7 +555,7 @@ class CloudEnvironment(Model):
 
 class ConnectedSelfHostedWorker(Model):
     capacity: int
-    """How many runs its connections take at once."""
+    """How many runs its connections can take at once."""
     connected_at: datetime
     connection_count: int
     labels: List[str]
@@ -626,8 +627,8 @@ class PageInfo(Model):
 class ConversationResponse(Model):
     conversation_id: str
     page_info: Optional[PageInfo] = None
-    """Of a conversation that is too long for one answer: it ends with an event block named
-    truncated, and next_cursor leads on."""
+    """For a conversation that is too long for one answer: it ends with an event block named
+    truncated, and next_cursor continues it."""
     steps: List[ConversationStep]
 
 
@@ -636,7 +637,7 @@ class CreatedAPIKey(Model):
     expires_at: Optional[datetime] = None
     factory_uids: Optional[List[str]] = None
     hint: Optional[str] = None
-    """The first characters of the key, to tell keys apart."""
+    """The first characters of the key, to recognise it by."""
     id: str
     key: str
     """The key. It is shown only now and cannot be read again."""
@@ -652,7 +653,7 @@ class DefinitionRevision(Model):
     actor: RunCreatorInfo
     comment: Optional[str] = None
     commit: Optional[str] = None
-    """Of the repository that the factory follows."""
+    """The commit in the repository that the factory follows."""
     created_at: datetime
     file_count: int
     number: int
@@ -663,7 +664,7 @@ class DefinitionRevisionDetail(Model):
     actor: RunCreatorInfo
     comment: Optional[str] = None
     commit: Optional[str] = None
-    """Of the repository that the factory follows."""
+    """The commit in the repository that the factory follows."""
     created_at: datetime
     file_count: int
     files: Dict[str, str]
@@ -674,8 +675,8 @@ class DefinitionRevisionDetail(Model):
 OutcomeResult = Literal[
     "started", "skipped", "followed_up", "handshake", "disabled", "limit", "error", "filtered"
 ]
-"""What an automation made of a delivery. filtered appears in dry runs only: the log counts those in
-not_matched."""
+"""What an automation did with a delivery. filtered appears only in dry runs: the log counts those
+in not_matched."""
 
 
 class DeliveryOutcome(Model):
@@ -692,19 +693,19 @@ class DeliveryOutcome(Model):
 DeliveryStatus = Literal[
     "accepted", "duplicate", "rejected_auth", "rejected_invalid_json", "rejected_too_large"
 ]
-"""What became of a request. Those that got 404 or 429 are not in the log."""
+"""The result of a request. Requests that got 404 or 429 are not in the log."""
 
 
 class Delivery(Model):
     answer_ms: Optional[float] = None
     """Milliseconds from its arrival until it was written."""
     answer_status: Optional[int] = None
-    """The status that the sender got; absent if it came otherwise."""
+    """The status that the sender got; absent if there was no sender."""
     delivery_id: str
     duplicate_of: Optional[str] = None
     """The first delivery with this identity."""
     event: Optional[str] = None
-    """What GitHub or GitLab named in its header, such as pull_request."""
+    """The event that GitHub or GitLab named in its header, such as pull_request."""
     identity: str
     """What identifies this delivery; empty for refused ones."""
     identity_source: str
@@ -714,13 +715,13 @@ class Delivery(Model):
     outcomes: List[DeliveryOutcome]
     received_at: datetime
     redelivery_of: Optional[str] = None
-    """The delivery that this one repeats, because someone asked for it."""
+    """The delivery that this one repeats on request."""
     remote_addr: str
     size: int
     """Bytes of the body, as far as they were read."""
     status: Union[DeliveryStatus, str]
     test: Optional[bool] = None
-    """The server sent it itself, because you asked for it."""
+    """A test that the server sent itself, on request."""
 
 
 class MissedCheck(Model):
@@ -730,7 +731,7 @@ class MissedCheck(Model):
     """object: the field has conditions below it, but is not an object."""
     passed: bool
     path: str
-    """webhook, signature_scheme, event, the name of a set such as labels, or the way to the field
+    """webhook, signature_scheme, event, the name of a set such as labels, or the path of the field
     from payload."""
     seen: Any = None
     """The value that was found; absent when there is none. Long values are cut."""
@@ -749,12 +750,12 @@ class DeliveryDetail(Model):
     answer_ms: Optional[float] = None
     """Milliseconds from its arrival until it was written."""
     answer_status: Optional[int] = None
-    """The status that the sender got; absent if it came otherwise."""
+    """The status that the sender got; absent if there was no sender."""
     delivery_id: str
     duplicate_of: Optional[str] = None
     """The first delivery with this identity."""
     event: Optional[str] = None
-    """What GitHub or GitLab named in its header, such as pull_request."""
+    """The event that GitHub or GitLab named in its header, such as pull_request."""
     identity: str
     """What identifies this delivery; empty for refused ones."""
     identity_source: str
@@ -762,15 +763,15 @@ class DeliveryDetail(Model):
     not_matched: int
     """How many automations of the webhook did not match."""
     not_matched_automations: Optional[List[MissedAutomation]] = None
-    """With explain: what does not match today, and why."""
+    """With explain: which automations do not match now, and why."""
     not_matched_truncated: Optional[bool] = None
-    """More does not match than is said."""
+    """More automations do not match than are listed."""
     outcomes: List[DeliveryOutcome]
     payload: Any = None
     """The body, of accepted deliveries only."""
     received_at: datetime
     redelivery_of: Optional[str] = None
-    """The delivery that this one repeats, because someone asked for it."""
+    """The delivery that this one repeats on request."""
     remote_addr: str
     request_headers: Optional[Dict[str, str]] = None
     """At most 8 KiB; credentials and signatures are masked."""
@@ -778,7 +779,7 @@ class DeliveryDetail(Model):
     """Bytes of the body, as far as they were read."""
     status: Union[DeliveryStatus, str]
     test: Optional[bool] = None
-    """The server sent it itself, because you asked for it."""
+    """A test that the server sent itself, on request."""
 
 
 class EgressRangesResponse(Model):
@@ -794,7 +795,7 @@ class FactoryRepository(Model):
     branch: Optional[str] = None
     """Absent for the repository's default branch."""
     checked_at: Optional[datetime] = None
-    """When the repository was last looked at."""
+    """When the repository was last checked."""
     fault: Optional[str] = None
     """Why the repository could not be read when it was last tried."""
     path: Optional[str] = None
@@ -802,7 +803,7 @@ class FactoryRepository(Model):
     problems: List[FileProblem]
     """Why the commit that was seen is not in force, by place in the repository."""
     seen_commit: Optional[str] = None
-    """The newest commit that was looked at."""
+    """The newest commit that was checked."""
     url: str
 
 
@@ -818,11 +819,11 @@ class Factory(Model):
     """A short name, unique whatever its case; null when there is none."""
     created_at: datetime
     daily_budget: Optional[Budget] = None
-    """Once its runs consumed as much since 00:00 UTC, it starts no more; absent when there is
+    """Once its runs have used this much since 00:00 UTC, it starts no more; absent if there is
     none."""
     description: Optional[str]
     foreman_agent: str
-    """The name of the agent that work goes to when no other is named."""
+    """The name of the agent that gets work that names no agent."""
     mode: Union[Literal["managed", "repository"], str]
     """managed is edited here, repository in a Git repository."""
     name: str
@@ -833,7 +834,7 @@ class Factory(Model):
     revision: int
     """Grows with every change to the factory or a part of it."""
     spent_today: Optional[Spending] = None
-    """What its runs consumed since 00:00 UTC; lists leave it out."""
+    """What its runs have used since 00:00 UTC; not in lists."""
     uid: str
     updated_at: datetime
 
@@ -868,12 +869,12 @@ class HandoffAttachmentsResponse(Model):
 
 class IssuedNotification(Model):
     all_factories: Optional[bool] = None
-    """Runs of all factories, and those of none."""
+    """Runs of all factories, and runs without one."""
     created_at: datetime
     description: str
     disabled_at: Optional[datetime] = None
     disabled_reason: Optional[str] = None
-    """Why the server disabled it; absent when people did."""
+    """Why the server disabled it; absent if a person did."""
     enabled: bool
     factory_uids: List[str]
     """Runs of these factories; empty with all_factories."""
@@ -884,11 +885,11 @@ class IssuedNotification(Model):
     old_secret_until: Optional[datetime] = None
     """Until when the secret before the last rotation also signs."""
     run_name: str
-    """Runs with this configuration name; empty is any."""
+    """Runs with this configuration name; empty means any."""
     secret: Optional[str] = None
     """The signing secret, if the server generated it. It is shown only now."""
     states: List[Union[RunState, str]]
-    """Changes to these states; empty is every state."""
+    """Changes to these states; empty means every state."""
     updated_at: datetime
     url: str
 
@@ -931,16 +932,16 @@ class IssuedWebhook(Model):
     factory_uid: str
     hmac: Optional[WebhookHMAC] = None
     ingress_url: str
-    """Where deliveries are sent. Of a url_token webhook it ends in the placeholder {token}, except
+    """Where deliveries are sent. For a url_token webhook it ends in the placeholder {token}, except
     in the answer that shows the secret."""
     max_body_bytes: int
     name: str
     needs_secret: bool
-    """The provider's secret is still to come: give it to rotateWebhook."""
+    """The provider's secret is still missing: give it to rotateWebhook."""
     old_secret_until: Optional[datetime] = None
     """When the secret before the last rotation ends; absent when only the newest counts."""
     rate_limit: int
-    """Deliveries in any minute; 0 means no limit."""
+    """Deliveries per minute; 0 means no limit."""
     replay_guard: bool
     secret: Optional[str] = None
     """The secret, if the server generated it. It is shown only now."""
@@ -978,7 +979,7 @@ class ListModelsResponse(Model):
 
 class FilterFieldSpec(Model):
     alias_of: Optional[str] = None
-    """The key that it stands for; the two exclude each other."""
+    """The key that it stands for; use only one of the two."""
     description: str
     forms: List[str]
     """How it may be written: list, in, not_in."""
@@ -997,7 +998,7 @@ class FilterFieldSpec(Model):
 
 class TriggerEvent(Model):
     event: str
-    """Its name; * stands for any, of a provider whose events are not established."""
+    """Its name; * stands for any event of a provider whose events are not known."""
     filter_field_specs: List[FilterFieldSpec]
     """What each of the keys is."""
     filter_fields: List[str]
@@ -1015,12 +1016,12 @@ class LoggedDelivery(Model):
     answer_ms: Optional[float] = None
     """Milliseconds from its arrival until it was written."""
     answer_status: Optional[int] = None
-    """The status that the sender got; absent if it came otherwise."""
+    """The status that the sender got; absent if there was no sender."""
     delivery_id: str
     duplicate_of: Optional[str] = None
     """The first delivery with this identity."""
     event: Optional[str] = None
-    """What GitHub or GitLab named in its header, such as pull_request."""
+    """The event that GitHub or GitLab named in its header, such as pull_request."""
     identity: str
     """What identifies this delivery; empty for refused ones."""
     identity_source: str
@@ -1030,25 +1031,25 @@ class LoggedDelivery(Model):
     outcomes: List[DeliveryOutcome]
     received_at: datetime
     redelivery_of: Optional[str] = None
-    """The delivery that this one repeats, because someone asked for it."""
+    """The delivery that this one repeats on request."""
     remote_addr: str
     size: int
     """Bytes of the body, as far as they were read."""
     status: Union[DeliveryStatus, str]
     test: Optional[bool] = None
-    """The server sent it itself, because you asked for it."""
+    """A test that the server sent itself, on request."""
     webhook_id: str
     webhook_name: str
 
 
 class Notification(Model):
     all_factories: Optional[bool] = None
-    """Runs of all factories, and those of none."""
+    """Runs of all factories, and runs without one."""
     created_at: datetime
     description: str
     disabled_at: Optional[datetime] = None
     disabled_reason: Optional[str] = None
-    """Why the server disabled it; absent when people did."""
+    """Why the server disabled it; absent if a person did."""
     enabled: bool
     factory_uids: List[str]
     """Runs of these factories; empty with all_factories."""
@@ -1059,16 +1060,16 @@ class Notification(Model):
     old_secret_until: Optional[datetime] = None
     """Until when the secret before the last rotation also signs."""
     run_name: str
-    """Runs with this configuration name; empty is any."""
+    """Runs with this configuration name; empty means any."""
     states: List[Union[RunState, str]]
-    """Changes to these states; empty is every state."""
+    """Changes to these states; empty means every state."""
     updated_at: datetime
     url: str
 
 
 NotificationStatus = Literal["pending", "delivered", "failed"]
-"""How a delivery to an endpoint stands. A pending one is waiting for an attempt, the first or
-another."""
+"""The status of a delivery to an endpoint. A pending one is waiting for its first or next
+attempt."""
 
 
 class NotificationDelivery(Model):
@@ -1082,8 +1083,8 @@ class NotificationDelivery(Model):
     last_status_code: Optional[int] = None
     """Absent when there was no answer."""
     next_attempt_at: Optional[datetime] = None
-    """Of a pending one: when it is tried next. While an attempt is being made, when another one may
-    be."""
+    """For a pending delivery: when it is tried next. During an attempt: when another one may be
+    made."""
     notification_id: str
     run_id: Optional[str] = None
     """Absent in a test."""
@@ -1115,8 +1116,8 @@ class NotificationDeliveryDetail(Model):
     last_status_code: Optional[int] = None
     """Absent when there was no answer."""
     next_attempt_at: Optional[datetime] = None
-    """Of a pending one: when it is tried next. While an attempt is being made, when another one may
-    be."""
+    """For a pending delivery: when it is tried next. During an attempt: when another one may be
+    made."""
     notification_id: str
     payload: Any
     """The body as it is sent; null once the run was deleted."""
@@ -1132,13 +1133,13 @@ class DefinitionBacktest(Model):
     action: Union[Literal["add", "change", "remove"], str]
     automation: str
     deliveries: int
-    """How many stored deliveries were looked at."""
+    """How many stored deliveries were checked."""
     starts: int
     """How many of them start no run now and would start one."""
     stops: int
     """How many of them start a run now and would not."""
     truncated: bool
-    """There are more deliveries; the newest were looked at."""
+    """There are more deliveries; only the newest were checked."""
 
 
 class PlanDefinitionResponse(Model):
@@ -1149,8 +1150,8 @@ class PlanDefinitionResponse(Model):
     problems: List[FileProblem]
     """Always empty: a folder with mistakes is answered with 400."""
     revision: int
-    """Of the definition in force; give it to apply as if_revision. 0 for a factory that is not
-    there yet."""
+    """The revision in force; give it to apply as if_revision. 0 for a factory that does not exist
+    yet."""
     unused: List[str]
 
 
@@ -1158,7 +1159,7 @@ class RedeliverResponse(Model):
     delivery_id: str
     """The new delivery; in a dry run the old one."""
     outcomes: List[DeliveryOutcome]
-    """In a dry run also of automations that do not match."""
+    """In a dry run, including automations that do not match."""
 
 
 class RunAgentResponse(Model):
@@ -1178,7 +1179,7 @@ class RunEvent(Model):
     run_id: Optional[str] = None
     """Only in the stream over all runs."""
     sequence: int
-    """Counts from 1 without holes."""
+    """Counts from 1 without gaps."""
     time: datetime
     type: str
     """state, message, thought, tool_call, tool_result, output, plan, usage, permission_request,
@@ -1250,7 +1251,7 @@ class RequestUsage(Model):
     inference_cost_usd: float
     """At the prices that the operator has set; models without a price are left out."""
     model_token_usage: Optional[List[ModelTokenUsage]] = None
-    """Model by model, when a single run is read."""
+    """For each model; only when you get a single run."""
     total_tokens: int
 
 
@@ -1314,7 +1315,7 @@ class RunItem(Model):
     finished_at: Optional[datetime]
     """When a terminal state was last reached; null while the run is active."""
     is_run_type_cancellable: bool
-    """Whether runs of this kind can be cancelled at all; says nothing about the state."""
+    """Whether runs of this kind can be cancelled at all, whatever their state."""
     is_sandbox_running: bool
     """Whether a worker still holds a live agent process."""
     metadata: Optional[Dict[str, str]] = None
@@ -1324,13 +1325,13 @@ class RunItem(Model):
     prompt: str
     """The agent's task."""
     prompt_truncated: Optional[bool] = None
-    """In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
-    configuration is too long to be shown whole. Read the run itself for all of it."""
+    """In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is too
+    long to be shown in full. Get the run to read all of it."""
     request_usage: Optional[RequestUsage] = None
     rerun_of: Optional[str] = None
-    """The first run with the same request, when this one was run again."""
+    """The first run with the same request, if this is a rerun."""
     reruns: Optional[List[RunRerun]] = None
-    """When a single run is read: the later runs with its request, at most the first 100."""
+    """Only when you get a single run: the later runs with its request, at most the first 100."""
     root_run_id: str
     """The run at the top of the tree; run_id itself at the top."""
     run_id: str
@@ -1362,7 +1363,7 @@ class RunReference(Model):
 
 class RunReportResponse(Model):
     artifact_uid: Optional[str] = None
-    """The artifact that the report made."""
+    """The artifact that the report created."""
     run_id: str
 
 
@@ -1389,17 +1390,17 @@ class ScheduledAgentItem(Model):
     history: ScheduleHistory
     id: str
     last_spawn_error: Optional[str]
-    """Why the last fire started no run; null when it did."""
+    """Why it started no run at its last time; null if it did."""
     metadata: Optional[Dict[str, str]] = None
     """Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values of at most 256
     bytes."""
     name: str
     overlap: Optional[Union[Literal["skip", "queue"], str]] = None
-    """What happens while the last run is live; absent starts the next beside it."""
+    """What happens while the last run is live; if absent, the next one starts anyway."""
     prompt: str
     prompt_truncated: Optional[bool] = None
-    """In lists: the prompts are longer than the 4096 bytes that are shown of each, or the
-    configuration is too long to be shown whole. Read the schedule itself for all of it."""
+    """In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is too
+    long to be shown in full. Get the schedule to read all of it."""
     scope: Scope
     timezone: Optional[str] = None
     """An IANA name; absent is UTC."""
@@ -1409,7 +1410,7 @@ class ScheduledAgentItem(Model):
 
 class SchemaDocuments(Model):
     documents: List[str]
-    """What the schemas are called in addresses."""
+    """The names of the schemas in URLs."""
     schemas: Dict[str, Dict[str, Any]]
     version: str
 
@@ -1442,7 +1443,7 @@ class FilterCheck(Model):
     """object: the field has conditions below it, but is not an object."""
     passed: bool
     path: str
-    """webhook, signature_scheme, event, the name of a set such as labels, or the way to the field
+    """webhook, signature_scheme, event, the name of a set such as labels, or the path of the field
     from payload."""
     seen: Any = None
     """The value that was found; absent when there is none. Long values are cut."""
@@ -1456,7 +1457,7 @@ class TestFilterResponse(Model):
 
 class TestWebhookResponse(Model):
     delivery_id: Optional[str] = None
-    """The delivery that came of it."""
+    """The resulting delivery."""
     detail: Optional[str] = None
     """Why the webhook refused it."""
     status: int
@@ -1512,7 +1513,7 @@ class ValidateFilesResponse(Model):
     deferred_resolutions: List[DeferredResolution]
     """What is looked up when the definition is applied."""
     diagnostics: List[Diagnostic]
-    """The problems that need no server to be found."""
+    """The problems that can be found without a server."""
     notices: List[FileProblem]
     """What is not a mistake but worth knowing, such as keys without effect on this server."""
     problems: List[FileProblem]
@@ -1531,16 +1532,16 @@ class Webhook(Model):
     factory_uid: str
     hmac: Optional[WebhookHMAC] = None
     ingress_url: str
-    """Where deliveries are sent. Of a url_token webhook it ends in the placeholder {token}, except
+    """Where deliveries are sent. For a url_token webhook it ends in the placeholder {token}, except
     in the answer that shows the secret."""
     max_body_bytes: int
     name: str
     needs_secret: bool
-    """The provider's secret is still to come: give it to rotateWebhook."""
+    """The provider's secret is still missing: give it to rotateWebhook."""
     old_secret_until: Optional[datetime] = None
     """When the secret before the last rotation ends; absent when only the newest counts."""
     rate_limit: int
-    """Deliveries in any minute; 0 means no limit."""
+    """Deliveries per minute; 0 means no limit."""
     replay_guard: bool
     secret_name: str
     """The managed secret that keeps the credential."""
@@ -1551,9 +1552,9 @@ class Webhook(Model):
 
 class KeyLimits(Model):
     factory_uids: Optional[List[str]] = None
-    """The factories that the key reaches; all when absent, but for a run token none."""
+    """The factories that the key reaches; if absent, all, or none for a run token."""
     requests_per_minute: Optional[int] = None
-    """No limit when absent."""
+    """If absent, there is no limit."""
     worker_ids: Optional[List[str]] = None
     """The worker ids that a worker key may claim for."""
 

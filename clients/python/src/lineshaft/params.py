@@ -38,7 +38,7 @@ class HarnessAuth(TypedDict, total=False):
     """The managed secret; with managedSecret."""
     source: Literal["managedSecret", "workerEnvironment"]
     """managedSecret takes the key from a managed secret, workerEnvironment from the environment of
-    a self-hosted worker. Without it, the key is the worker's, whatever wider layers say."""
+    a self-hosted worker. Without it, the worker's key is used, whatever the wider layers say."""
 
 
 class Harness(TypedDict, total=False):
@@ -46,13 +46,13 @@ class Harness(TypedDict, total=False):
     command: Sequence[str]
     """The program of the command and acp harnesses, with its arguments."""
     mode: Literal["acp", "command"]
-    """How claude, codex, gemini and opencode are talked to; without it over the Agent Client
-    Protocol where its program is installed, else with the agent's own command."""
+    """How to talk to claude, codex, gemini and opencode. By default, over the Agent Client Protocol
+    if its program is installed, else with the agent's own command."""
     model_id: str
     """The model, for agents other than the built-in one."""
     permissions: Literal["allow", "deny", "ask"]
-    """Who decides when the agent asks whether it may do something: ask makes the run BLOCKED until
-    a follow-up answers. The server's permission-policy by default."""
+    """The answer when the agent asks for permission: ask makes the run BLOCKED until a follow-up
+    answers. The server's permission-policy by default."""
     reasoning_level: str
     type: models.HarnessType
 
@@ -62,9 +62,9 @@ class MCPServerConfig(TypedDict, total=False):
     """With command."""
     command: str
     env: Mapping[str, str]
-    """With command. Values may hold {{SECRET_NAME}}; literal ones are answered as ***."""
+    """With command. Values may contain {{SECRET_NAME}}; literal values are shown as ***."""
     headers: Mapping[str, str]
-    """With url. Values may hold {{SECRET_NAME}}; literal ones are answered as ***."""
+    """With url. Values may contain {{SECRET_NAME}}; literal values are shown as ***."""
     name: str
     """Only in the list form, where it is required."""
     url: str
@@ -109,7 +109,7 @@ class AmbientAgentConfig(TypedDict, total=False):
     """Managed secrets that the run gets as variables. A caller may name those with access runs;
     others come from the factory, agent, automation or environment."""
     skill_spec: str
-    """A skill, owner/repo:name or owner/repo:path. In answers the first of skills."""
+    """A skill, owner/repo:name or owner/repo:path. In answers, the first of skills."""
     skills: Sequence[str]
     """Skills in order; with skill_spec it comes first."""
     stall_minutes: int
@@ -190,21 +190,21 @@ class CloudEnvironmentConfig(TypedDict, total=False):
     """The name of a managed secret to clone with: a token, user:token, or a private key. Agents do
     not get it."""
     github_repos: Sequence[GithubRepo]
-    """Cloned into folders of their names in the workspace."""
+    """Cloned into the workspace, each into a folder of its name."""
     name: Required[str]
     refresh_commands: Sequence[str]
-    """Run instead of setup_commands on top of what was prepared for an older commit; empty runs
-    those. At most 4096 characters each."""
+    """Run instead of setup_commands if the workspace was prepared for an older commit; if empty,
+    setup_commands run. At most 4096 characters each."""
     secrets: Sequence[SecretRef]
     """Managed secrets that every run in this environment gets as variables."""
     setup_commands: Sequence[str]
-    """Run in order by sh in the workspace, each in a shell of its own. The first that fails ends
-    the run. At most 4096 characters each."""
+    """Run in order by sh in the workspace, each in its own shell. The first that fails ends the
+    run. At most 4096 characters each."""
 
 
 class ConcurrencyUpdate(TypedDict, total=False):
     key: Required[str]
-    """Empty takes the rule away."""
+    """Empty removes the rule."""
     policy: Literal["queue", "skip", "cancel_previous", "followup"]
 
 
@@ -222,7 +222,7 @@ class KeyOwner(TypedDict, total=False):
     email: str
     type: Required[Literal["user", "service_account"]]
     uid: str
-    """A new one when absent. A key that is limited to factories may name its own owner only."""
+    """If absent, a new one. A key that is limited to factories may name only its own owner."""
 
 
 class RepositorySource(TypedDict, total=False):
@@ -353,7 +353,7 @@ class TriggerFilter(TypedDict, total=False):
     users: Any
     """Of slack: Slack users, by name."""
     webhook_ids: Sequence[str] | TriggerFilterWebhookIds
-    """Webhooks of this factory by uid, as a list or as in. Together with webhooks 1 to 50."""
+    """Webhooks of this factory by uid, as a list or as in. With webhooks, 1 to 50 in all."""
     webhooks: Sequence[str]
     """Webhooks of this factory by name."""
     workflows: Any
@@ -369,8 +369,9 @@ class TriggerSchedule(TypedDict, total=False):
 
 class Trigger(TypedDict, total=False):
     event: Required[str]
-    """received of webhook, cron_fired of schedule, finished of run; of others such as issue_opened,
-    pull_request_*, push, app_mention. GET /factory/automations/events/{provider} lists them."""
+    """received for webhook, cron_fired for schedule, finished for run; for others, for example,
+    issue_opened, pull_request_*, push, app_mention. GET /factory/automations/events/{provider}
+    lists them."""
     filter: TriggerFilter
     provider: Required[Literal[
         "webhook", "schedule", "run", "github", "gitlab", "linear", "slack", "jira", "teams",

@@ -10,7 +10,7 @@ import type { AgentResponse, CreateAgentRequest, UpdateAgentRequest } from "./ty
 export class Agents extends Resource {
   /**
    * List agents.
-   * All that the key reaches, by factory and name.
+   * All that your key may see, by factory and name.
    */
   list(query: AgentsListQuery = {}, options?: RequestOptions): PagePromise<AgentResponse> {
     return this.callPage<AgentResponse>({ method: "GET", path: "/agent/identities", query: { ...query }, replay: true, options }, "agents");
@@ -18,7 +18,7 @@ export class Agents extends Resource {
 
   /**
    * Create an agent.
-   * In a factory, or of the whole team. Runs that name it with agent_identity_uid take its configuration and factory.
+   * In a factory, or for the whole team. Runs that name it with agent_identity_uid take its configuration and factory.
    */
   create(body: CreateAgentRequest, options?: RequestOptions): APIPromise<AgentResponse> {
     return this.callJSON<AgentResponse>({ method: "POST", path: "/agent/identities", body, replay: false, options });
@@ -26,7 +26,7 @@ export class Agents extends Resource {
 
   /**
    * Delete an agent.
-   * The foreman cannot go (400), nor one that an automation or a schedule names (409). Its runs stay.
+   * You cannot delete the foreman (400), or one that an automation or a schedule names (409). Its runs stay.
    */
   delete(agentUid: string, options?: RequestOptions): APIPromise<void> {
     return this.callDelete({ method: "DELETE", path: path`/agent/identities/${agentUid}`, replay: true, options });
@@ -39,7 +39,7 @@ export class Agents extends Resource {
 
   /**
    * Change an agent.
-   * What is absent or null stays, an empty value is taken away. FOREMAN as agent_type takes that part from the agent that has it.
+   * What is absent or null stays; an empty value is removed. FOREMAN as agent_type replaces the current foreman.
    */
   update(agentUid: string, body: UpdateAgentRequest, options?: RequestOptions): APIPromise<AgentResponse> {
     return this.callJSON<AgentResponse>({ method: "PUT", path: path`/agent/identities/${agentUid}`, body, replay: true, options });

@@ -15,7 +15,7 @@ export class Apikeys extends Resource {
 
   /**
    * Create an API key.
-   * The answer holds the key, this one time.
+   * The answer contains the key, only this once.
    */
   create(body: CreateAPIKeyRequest, options?: RequestOptions): APIPromise<CreatedAPIKey> {
     return this.callJSON<CreatedAPIKey>({ method: "POST", path: "/apikeys", body, replay: false, options });

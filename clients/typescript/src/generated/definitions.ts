@@ -10,7 +10,7 @@ import type { ApplyDefinitionRequest, ApplyDefinitionResponse, DefinitionRequest
 export class Definitions extends Resource {
   /**
    * Show what creating a factory from a definition would do.
-   * For a factory that is not there yet: holds the files against this server as applying them would, and changes nothing. A definition with mistakes is 400 with all of them in problems. The body is JSON, or a tar.gz of the folder.
+   * For a factory that does not exist yet: checks the files against this server as applying them would, and changes nothing. A definition with mistakes is answered with 400 and all of them in problems. The body is JSON, or a tar.gz of the folder.
    */
   planFiles(body: DefinitionRequest, options?: RequestOptions): APIPromise<PlanDefinitionResponse> {
     return this.callJSON<PlanDefinitionResponse>({ method: "POST", path: "/factory-files/plan", body, replay: true, options });
@@ -41,8 +41,8 @@ export class Definitions extends Resource {
   }
 
   /**
-   * Check a definition by itself.
-   * Needs no key, and knows no factory: what the files name on a server is not checked, and listed in deferred_resolutions. files is an object of texts by path, or a list of {path, content}. diagnostics are the problems with their published codes. The body is JSON, or a tar.gz of the folder.
+   * Check a definition without a factory.
+   * Needs no key, and knows no factory: what the files refer to on a server is not checked, but listed in deferred_resolutions. files is an object of texts by path, or a list of {path, content}. diagnostics are the problems with their published codes. The body is JSON, or a tar.gz of the folder.
    */
   validateFiles(body: PublishedFolder, options?: RequestOptions): APIPromise<ValidateFilesResponse> {
     return this.callJSON<ValidateFilesResponse>({ method: "POST", path: "/factory-files/validate", body, replay: true, options });
@@ -58,7 +58,7 @@ export class Definitions extends Resource {
 
   /**
    * Apply a definition.
-   * All or nothing: the factory becomes what the folder says, or stays as it is. A definition with mistakes is 400 with all of them in problems. A factory that follows a repository is 409. The body is JSON, or a tar.gz of the folder.
+   * All or nothing: the factory becomes what the files say, or stays as it is. A definition with mistakes is answered with 400 and all of them in problems. A factory that follows a repository is answered with 409. The body is JSON, or a tar.gz of the folder.
    */
   apply(factoryUid: string, body: ApplyDefinitionRequest, options?: RequestOptions): APIPromise<ApplyDefinitionResponse> {
     return this.callJSON<ApplyDefinitionResponse>({ method: "POST", path: path`/factory/${factoryUid}/definition/apply`, body, replay: false, options });
@@ -66,7 +66,7 @@ export class Definitions extends Resource {
 
   /**
    * Show what applying a definition would do.
-   * Changes nothing. For every automation whose triggers change, the stored deliveries are tried again. A definition with mistakes is 400 with all of them in problems. The body is JSON, or a tar.gz of the folder.
+   * Changes nothing. For each automation whose triggers change, the stored deliveries are tried again. A definition with mistakes is answered with 400 and all of them in problems. The body is JSON, or a tar.gz of the folder.
    */
   plan(factoryUid: string, body: DefinitionRequest, query: DefinitionsPlanQuery = {}, options?: RequestOptions): APIPromise<PlanDefinitionResponse> {
     return this.callJSON<PlanDefinitionResponse>({ method: "POST", path: path`/factory/${factoryUid}/definition/plan`, body, query: { ...query }, replay: true, options });
@@ -104,7 +104,7 @@ export class Definitions extends Resource {
 
 /** Selects what plan answers. */
 export interface DefinitionsPlanQuery {
-  /** Shows only what differs, and leaves the stored deliveries alone. */
+  /** Shows only what differs, and does not check the stored deliveries. */
   drift?: boolean | undefined;
 }
 

@@ -10,7 +10,7 @@ import type { Delivery, DeliveryDetail, DeliveryStatus, LoggedDelivery, OutcomeR
 export class Deliveries extends Resource {
   /**
    * Read the logs of a factory.
-   * What came to any live webhook of the factory, newest first.
+   * Deliveries to all live webhooks of the factory, newest first.
    */
   listAll(factoryUid: string, query: DeliveriesListAllQuery = {}, options?: RequestOptions): PagePromise<LoggedDelivery> {
     return this.callPage<LoggedDelivery>({ method: "GET", path: path`/factory/${factoryUid}/deliveries`, query: { ...query }, replay: true, options }, "deliveries");
@@ -18,7 +18,7 @@ export class Deliveries extends Resource {
 
   /**
    * Read the log of a webhook.
-   * Newest first; also of a deleted webhook. What is older than 7 days and not among the newest 50 is removed.
+   * Newest first; also for a deleted webhook. Deliveries that are older than 7 days and not among the newest 50 are removed.
    */
   list(factoryUid: string, webhookUid: string, query: DeliveriesListQuery = {}, options?: RequestOptions): PagePromise<Delivery> {
     return this.callPage<Delivery>({ method: "GET", path: path`/factory/${factoryUid}/webhooks/${webhookUid}/deliveries`, query: { ...query }, replay: true, options }, "deliveries");
@@ -34,7 +34,7 @@ export class Deliveries extends Resource {
 
   /**
    * Deliver again.
-   * Evaluates a stored delivery with the current automations, under a new id. Neither the rate nor the identity counts, and a disabled webhook does it too. Only accepted deliveries can be repeated; for a duplicate, repeat the first one. A dry run, asked for in the body or the query, stores and starts nothing.
+   * Evaluates a stored delivery with the current automations, under a new id. The rate limit and the identity are not checked, and this works for a disabled webhook. Only accepted deliveries can be repeated; for a duplicate, repeat the first one. A dry run, asked for in the body or the query, stores and starts nothing.
    */
   redeliver(factoryUid: string, webhookUid: string, deliveryId: string, body: RedeliverRequest = {}, options?: RequestOptions): APIPromise<RedeliverResponse> {
     return this.callJSON<RedeliverResponse>({ method: "POST", path: path`/factory/${factoryUid}/webhooks/${webhookUid}/deliveries/${deliveryId}/redeliver`, body, replay: true, options });
@@ -45,9 +45,9 @@ export class Deliveries extends Resource {
 export interface DeliveriesListAllQuery {
   /** Repeatable. */
   status?: DeliveryStatus[] | undefined;
-  /** Deliveries of which an automation made this. Repeatable. */
+  /** Deliveries for which an automation had this outcome. Repeatable. */
   outcome?: OutcomeResult[] | undefined;
-  /** What the provider named in its header. */
+  /** The event that the provider named in its header. */
   event?: string | undefined;
   /** A part of an id, an identity, an address, an automation's name or a reason. */
   q?: string | undefined;
@@ -64,9 +64,9 @@ export interface DeliveriesListQuery {
   received_before?: string | Date | undefined;
   /** Repeatable. */
   status?: DeliveryStatus[] | undefined;
-  /** Deliveries of which an automation made this. Repeatable. */
+  /** Deliveries for which an automation had this outcome. Repeatable. */
   outcome?: OutcomeResult[] | undefined;
-  /** What the provider named in its header. */
+  /** The event that the provider named in its header. */
   event?: string | undefined;
   /** A part of an id, an identity, an address, an automation's name or a reason. */
   q?: string | undefined;

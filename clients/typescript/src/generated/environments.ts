@@ -10,7 +10,7 @@ import type { CloudEnvironment, EnvironmentRequest } from "./types.js";
 export class Environments extends Resource {
   /**
    * List environments.
-   * All of them, newest change first: there is no paging, and a server has at most 500.
+   * All of them, newest change first. There is no paging; a server has at most 500.
    */
   list(query: EnvironmentsListQuery = {}, options?: RequestOptions): PagePromise<CloudEnvironment> {
     return this.callPage<CloudEnvironment>({ method: "GET", path: "/agent/environments", query: { ...query }, replay: true, options }, "environments");
@@ -18,7 +18,7 @@ export class Environments extends Resource {
 
   /**
    * Create an environment.
-   * What is made ready before an agent starts: repositories are cloned, then the set-up commands run. Naming a secret grants it to every run in the environment.
+   * What is prepared before an agent starts: repositories are cloned, then the set-up commands run. Naming a secret grants it to every run in the environment.
    */
   create(body: EnvironmentRequest, options?: RequestOptions): APIPromise<CloudEnvironment> {
     return this.callJSON<CloudEnvironment>({ method: "POST", path: "/agent/environments", body, replay: false, options });
@@ -26,7 +26,7 @@ export class Environments extends Resource {
 
   /**
    * Delete an environment.
-   * One that a run which has not ended, a factory, an agent or an automation uses is 409.
+   * An environment that a live run, a factory, an agent or an automation uses is answered with 409.
    */
   delete(environmentUid: string, options?: RequestOptions): APIPromise<void> {
     return this.callDelete({ method: "DELETE", path: path`/agent/environments/${environmentUid}`, replay: true, options });
@@ -48,6 +48,6 @@ export class Environments extends Resource {
 
 /** Selects what list answers. */
 export interface EnvironmentsListQuery {
-  /** The order of the list; last_updated, which is newest first, when absent. */
+  /** The order of the list; if absent, last_updated: newest first. */
   sort_by?: "name" | "last_updated" | undefined;
 }

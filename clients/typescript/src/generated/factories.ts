@@ -10,7 +10,7 @@ import type { CreateFactoryRequest, Factory, FactoryRunRequest, FactoryRunRespon
 export class Factories extends Resource {
   /**
    * List factories.
-   * Those that the key reaches, in the order of their making.
+   * Those that the key reaches, oldest first.
    */
   list(query: FactoriesListQuery = {}, options?: RequestOptions): PagePromise<Factory> {
     return this.callPage<Factory>({ method: "GET", path: "/factory", query: { ...query }, replay: true, options }, "factories");
@@ -18,7 +18,7 @@ export class Factories extends Resource {
 
   /**
    * Create a factory.
-   * It starts with a foreman. With a repository it follows that: its definition is put in force as soon as it has been read. A key that is limited to factories cannot make one.
+   * It starts with a foreman. If you name a repository, it follows that: its definition is applied as soon as it has been read. A key that is limited to factories cannot create one.
    */
   create(body: CreateFactoryRequest, options?: RequestOptions): APIPromise<Factory> {
     return this.callJSON<Factory>({ method: "POST", path: "/factory", body, replay: false, options });
@@ -39,15 +39,15 @@ export class Factories extends Resource {
 
   /**
    * Change a factory.
-   * What is absent stays; an empty alias or description is taken away. A factory that follows a repository is edited there: only paused and repository can be changed here, and null for repository makes it a managed one.
+   * What is absent stays; an empty alias or description is removed. A factory that follows a repository is edited there: only paused and repository can be changed here, and null for repository makes it a managed one.
    */
   update(factoryUid: string, body: UpdateFactoryRequest, options?: RequestOptions): APIPromise<Factory> {
     return this.callJSON<Factory>({ method: "PATCH", path: path`/factory/${factoryUid}`, body, replay: true, options });
   }
 
   /**
-   * Look at the repository of a factory now.
-   * Puts in force what the branch has and answers with the result; a commit that was tried before is tried again. Problems of the definition and a repository that cannot be read are reported in repository, with 200. A managed factory is 409.
+   * Read the repository of a factory now.
+   * Applies what the branch has and answers with the result; a commit that was tried before is tried again. Problems of the definition and a repository that cannot be read are reported in repository, with 200. A managed factory is answered with 409.
    */
   sync(factoryUid: string, options?: RequestOptions): APIPromise<Factory> {
     return this.callJSON<Factory>({ method: "POST", path: path`/factory/${factoryUid}/repository/sync`, replay: true, options });
@@ -55,7 +55,7 @@ export class Factories extends Resource {
 
   /**
    * Give work to a factory.
-   * Starts a run of the foreman, also while the factory is paused: the pause is for automations. The ticket becomes metadata: ticket_source, ticket_id, ticket_url.
+   * Starts a run of the foreman, even while the factory is paused: only its automations are paused. The ticket becomes metadata: ticket_source, ticket_id, ticket_url.
    */
   run(factoryUid: string, body: FactoryRunRequest, options?: RequestOptions): APIPromise<FactoryRunResponse> {
     return this.callJSON<FactoryRunResponse>({ method: "POST", path: path`/factory/${factoryUid}/runs`, body, replay: true, options });

@@ -10,7 +10,7 @@ import type { CreateNotificationRequest, IssuedNotification, Notification, Notif
 export class Notifications extends Resource {
   /**
    * List notifications.
-   * All that your key may see, the oldest first.
+   * All that your key may see, oldest first.
    */
   list(query: NotificationsListQuery = {}, options?: RequestOptions): PagePromise<Notification> {
     return this.callPage<Notification>({ method: "GET", path: "/notifications", query: { ...query }, replay: true, options }, "notifications");
@@ -18,7 +18,7 @@ export class Notifications extends Resource {
 
   /**
    * Create a notification.
-   * An endpoint that gets the state changes of runs as signed requests (Standard Webhooks). It gets every change from now on. A secret that the server generates is in this answer and in no other. At most 50 in all.
+   * An endpoint that gets the state changes of runs as signed requests (Standard Webhooks). It gets every change from now on. A secret that the server generates is only in this answer. At most 50 in all.
    */
   create(body: CreateNotificationRequest, options?: RequestOptions): APIPromise<IssuedNotification> {
     return this.callJSON<IssuedNotification>({ method: "POST", path: "/notifications", body, replay: false, options });
@@ -26,7 +26,7 @@ export class Notifications extends Resource {
 
   /**
    * Delete a notification.
-   * Nothing more is sent. Its log goes with it.
+   * Nothing more is sent. Its log is deleted with it.
    */
   delete(notificationId: string, options?: RequestOptions): APIPromise<void> {
     return this.callDelete({ method: "DELETE", path: path`/notifications/${notificationId}`, replay: true, options });
@@ -39,7 +39,7 @@ export class Notifications extends Resource {
 
   /**
    * Change a notification.
-   * What is absent stays. Disabled, it gets nothing, and changes that happen meanwhile are not kept for it; enabled again, it gets what waited before and is younger than 72 hours.
+   * What is absent stays. While disabled, it gets nothing, and changes that happen meanwhile are not kept for it; when enabled again, it gets earlier pending deliveries that are younger than 72 hours.
    */
   update(notificationId: string, body: UpdateNotificationRequest, options?: RequestOptions): APIPromise<Notification> {
     return this.callJSON<Notification>({ method: "PATCH", path: path`/notifications/${notificationId}`, body, replay: true, options });
@@ -47,7 +47,7 @@ export class Notifications extends Resource {
 
   /**
    * Read the log of a notification.
-   * Newest first. What is older than 30 days is removed.
+   * Newest first. Deliveries older than 30 days are removed.
    */
   deliveries(notificationId: string, query: NotificationsDeliveriesQuery = {}, options?: RequestOptions): PagePromise<NotificationDelivery> {
     return this.callPage<NotificationDelivery>({ method: "GET", path: path`/notifications/${notificationId}/deliveries`, query: { ...query }, replay: true, options }, "deliveries");
@@ -71,7 +71,7 @@ export class Notifications extends Resource {
 
   /**
    * Replace the secret of a notification.
-   * The old secret ends at once, or after overlap_seconds: until then callbacks carry a signature by each.
+   * The old secret ends at once, or after overlap_seconds: until then, callbacks carry a signature with each.
    */
   rotate(notificationId: string, body: RotateNotificationRequest = {}, options?: RequestOptions): APIPromise<IssuedNotification> {
     return this.callJSON<IssuedNotification>({ method: "POST", path: path`/notifications/${notificationId}/rotate`, body, replay: false, options });

@@ -10,7 +10,7 @@ import type { ArtifactType, CancelRunsRequest, CancelRunsResponse, ConversationR
 /** Part of a client. */
 export class Runs extends Resource {
   /**
-   * Find a run by what it made.
+   * Find a run by what it produced.
    * The newest run that reported this address as an artifact.
    */
   byReference(query: RunsByReferenceQuery, options?: RequestOptions): APIPromise<RunReference> {
@@ -27,7 +27,7 @@ export class Runs extends Resource {
 
   /**
    * Start a run.
-   * Queues a run and answers when it is durable. Watch it with getRun or getRunEvents.
+   * Queues a run and answers once it is durable. Watch it with getRun or getRunEvents.
    */
   create(body: RunAgentRequest, options?: RequestOptions): APIPromise<RunAgentResponse> {
     return this.callJSON<RunAgentResponse>({ method: "POST", path: "/agent/runs", body, replay: true, options });
@@ -43,7 +43,7 @@ export class Runs extends Resource {
 
   /**
    * Delete a run.
-   * Removes an ended run with its log and artifacts. A live one is 409: cancel it first.
+   * Removes an ended run with its log and artifacts. A live run is answered with 409: cancel it first.
    */
   delete(runId: string, options?: RequestOptions): APIPromise<void> {
     return this.callDelete({ method: "DELETE", path: path`/agent/runs/${runId}`, replay: true, options });
@@ -55,7 +55,7 @@ export class Runs extends Resource {
   }
 
   /**
-   * Report a file of the own run.
+   * Report a file of your own run.
    * For agents: the body is the content, of at most 100 MB. Files in $LINESHAFT_ARTIFACTS are stored at the end of a turn without this.
    */
   reportArtifact(runId: string, body: Content, query: RunsReportArtifactQuery, options?: RequestOptions): APIPromise<RunReportResponse> {
@@ -64,7 +64,7 @@ export class Runs extends Resource {
 
   /**
    * Cancel a run.
-   * The run is CANCELLED when this answers; its processes are gone within 10 seconds. A run that has ended is 400.
+   * The run is CANCELLED when this answers; its processes are gone within 10 seconds. A run that has ended is answered with 400.
    */
   cancel(runId: string, query: RunsCancelQuery = {}, options?: RequestOptions): APIPromise<string> {
     return this.callJSON<string>({ method: "POST", path: path`/agent/runs/${runId}/cancel`, query: { ...query }, replay: true, options });
@@ -85,13 +85,13 @@ export class Runs extends Resource {
 
   /**
    * Send a follow-up.
-   * Adds a message to a run: before its start, while it works, or after it ended (which reopens it).
+   * Adds a message to a run: before it starts, while it works, or after it has ended (which reopens it).
    */
   followup(runId: string, body: RunFollowupRequest, options?: RequestOptions): APIPromise<RunFollowupResponse> {
     return this.callJSON<RunFollowupResponse>({ method: "POST", path: path`/agent/runs/${runId}/followups`, body, replay: true, options });
   }
 
-  /** List the files that came with a run. */
+  /** List the files that were attached to a run. */
   attachments(runId: string, options?: RequestOptions): APIPromise<HandoffAttachmentsResponse> {
     return this.callJSON<HandoffAttachmentsResponse>({ method: "GET", path: path`/agent/runs/${runId}/handoff/attachments`, replay: true, options });
   }
@@ -105,7 +105,7 @@ export class Runs extends Resource {
   }
 
   /**
-   * Report on the own run.
+   * Report on your own run.
    * For agents: puts a message, notice, plan or address into the log of the run whose run token the caller has, while its execution lives. Values of the run's secrets are masked. An address becomes an artifact.
    */
   report(runId: string, body: RunReportRequest, options?: RequestOptions): APIPromise<RunReportResponse> {
@@ -186,7 +186,7 @@ export interface RunsStreamStatesQuery {
   artifact_type?: ArtifactType | undefined;
   /** Words of title, name, skill and the start of the prompt; also an exact run id. */
   q?: string | undefined;
-  /** Resumes after this change; from now on without one. */
+  /** Resumes after this change; without it, the stream begins now. */
   cursor?: string | undefined;
 }
 
@@ -267,7 +267,7 @@ export interface RunsReportArtifactQuery {
   filename: string;
   /** FILE by default. */
   type?: "FILE" | "SCREENSHOT" | "PLAN" | undefined;
-  /** What it is; by the name's ending when absent. */
+  /** Its type; if absent, it follows from the file name. */
   mime_type?: string | undefined;
   title?: string | undefined;
   description?: string | undefined;
@@ -275,7 +275,7 @@ export interface RunsReportArtifactQuery {
 
 /** Selects what cancel answers. */
 export interface RunsCancelQuery {
-  /** Cancels the descendants too. */
+  /** Also cancels the descendants. */
   cascade?: boolean | undefined;
 }
 
@@ -291,6 +291,6 @@ export interface RunsEventsQuery {
   after?: number | undefined;
   /** The same as after; page_info.next_cursor has it. */
   cursor?: string | undefined;
-  /** Of the JSON form. */
+  /** For the JSON form. */
   limit?: number | undefined;
 }

@@ -18,7 +18,7 @@ export class Schedules extends Resource {
 
   /**
    * Create a schedule.
-   * Starts a run at given times, from now on. Times that pass while the server is down are made up by one run. One that is too many is 409.
+   * Starts a run at set times, from now on. One run makes up for times that pass while the server is down. Beyond the limit, the answer is 409.
    */
   create(body: CreateScheduledAgentRequest, options?: RequestOptions): APIPromise<ScheduledAgentItem> {
     return this.callJSON<ScheduledAgentItem>({ method: "POST", path: "/agent/schedules", body, replay: false, options });
@@ -52,7 +52,7 @@ export class Schedules extends Resource {
 
   /**
    * Resume a schedule.
-   * It fires from now on; what was missed in the pause is not made up.
+   * It fires from now on; times missed during the pause are not made up.
    */
   resume(scheduleId: string, options?: RequestOptions): APIPromise<ScheduledAgentItem> {
     return this.callJSON<ScheduledAgentItem>({ method: "POST", path: path`/agent/schedules/${scheduleId}/resume`, replay: true, options });

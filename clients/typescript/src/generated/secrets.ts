@@ -10,7 +10,7 @@ import type { CreateSecretRequest, Secret, UpdateSecretRequest } from "./types.j
 export class Secrets extends Resource {
   /**
    * List secrets.
-   * By name; values are never answered.
+   * By name; values are never shown.
    */
   list(query: SecretsListQuery = {}, options?: RequestOptions): PagePromise<Secret> {
     return this.callPage<Secret>({ method: "GET", path: "/secrets", query: { ...query }, replay: true, options }, "secrets");
@@ -26,7 +26,7 @@ export class Secrets extends Resource {
 
   /**
    * Delete a secret.
-   * One that a webhook, factory, agent, automation or environment names is 409.
+   * A secret that a webhook, factory, agent, automation or environment names is answered with 409.
    */
   delete(name: string, options?: RequestOptions): APIPromise<void> {
     return this.callDelete({ method: "DELETE", path: path`/secrets/${name}`, replay: true, options });
@@ -42,7 +42,7 @@ export class Secrets extends Resource {
 
   /**
    * Update a secret.
-   * What is absent stays. Runs get a new value from their next execution on; webhooks when they are next enabled or their definition applies. So it is with the credential that a webhook generated, too.
+   * What is absent stays. Runs get a new value from their next execution on; webhooks when they are next enabled or their definition applies. This also holds for a credential that was generated for a webhook.
    */
   update(name: string, body: UpdateSecretRequest, options?: RequestOptions): APIPromise<Secret> {
     return this.callJSON<Secret>({ method: "PUT", path: path`/secrets/${name}`, body, replay: true, options });

@@ -9,7 +9,7 @@ import type { AgentListItem } from "./types.js";
 export class Skills extends Resource {
   /**
    * List skills.
-   * The skills of repositories, by name. A repository that cannot be read is left out, unless repo names it. A viewer may name a repository of an environment or a factory; who may start runs, any that the server can read.
+   * The skills of repositories, by name. A repository that cannot be read is left out, unless repo names it. A viewer may name a repository of an environment or a factory; callers who may start runs may name any that the server can read.
    */
   list(query: SkillsListQuery = {}, options?: RequestOptions): PagePromise<AgentListItem> {
     return this.callPage<AgentListItem>({ method: "GET", path: "/agent", query: { ...query }, replay: true, options }, "agents");
@@ -25,7 +25,7 @@ export interface SkillsListQuery {
   repo?: string | undefined;
   /** Ask the forge again instead of using what was read in the last minute. */
   refresh?: boolean | undefined;
-  /** name by default; last_run puts what was used last first. */
+  /** name by default; last_run lists the most recently used first. */
   sort_by?: "name" | "last_run" | undefined;
   /** Also list files that are not valid skills, with their error. */
   include_malformed_skills?: boolean | undefined;

@@ -9,7 +9,7 @@ export interface APIKey {
   created_at: string;
   expires_at?: string;
   factory_uids?: string[];
-  /** The first characters of the key, to tell keys apart. */
+  /** The first characters of the key, to recognise it by. */
   hint?: string;
   id: string;
   last_used_at?: string;
@@ -39,7 +39,7 @@ export interface AgentResponse {
   available: boolean;
   base_model?: string;
   created_at: string;
-  /** Empty when there is none. */
+  /** Empty if there is none. */
   default_runner_uid: string;
   description?: string;
   environment_id?: string;
@@ -51,7 +51,7 @@ export interface AgentResponse {
   memory: AgentMemory;
   name: string;
   prompt?: string;
-  /** In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the agent itself for all of it. */
+  /** In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is too long to be shown in full. Get the agent to read all of it. */
   prompt_truncated?: boolean;
   secrets: SecretRef[];
   skills: string[];
@@ -69,20 +69,20 @@ export interface AgentSkill {
   name: string;
 }
 
-/** The part an agent plays in its factory, which has exactly one FOREMAN. */
+/** The type of an agent. A factory has exactly one FOREMAN. */
 export type AgentType = "CUSTOM" | "FOREMAN" | "TRIAGE" | "SPEC" | "IMPLEMENT" | "REVIEW" | "VERIFY";
 
 export interface AgentVariant {
   /** The text of the skill. */
   base_prompt: string;
   description: string;
-  /** Those that have the repository. */
+  /** The environments that have the repository. */
   environments: VariantEnvironment[];
   /** With include_malformed_skills: why it cannot be used. */
   error?: string;
   /** What to give as skill. */
   id: string;
-  /** When the newest run with it was made that you may see; null when there is none. */
+  /** When the newest run with it that you may see was created; null if there is none. */
   last_run_timestamp: string | null;
   source: AgentVariantSource;
 }
@@ -121,7 +121,7 @@ export interface AmbientAgentConfig {
   runner_id?: string | undefined;
   /** Managed secrets that the run gets as variables. A caller may name those with access runs; others come from the factory, agent, automation or environment. */
   secrets?: SecretRef[] | undefined;
-  /** A skill, owner/repo:name or owner/repo:path. In answers the first of skills. */
+  /** A skill, owner/repo:name or owner/repo:path. In answers, the first of skills. */
   skill_spec?: string | undefined;
   /** Skills in order; with skill_spec it comes first. */
   skills?: string[] | undefined;
@@ -138,17 +138,17 @@ export interface ApplyDefinitionRequest {
   comment?: string | undefined;
   /** Texts by path, such as factory.yaml and agents/foreman/agent.md. */
   files: Record<string, string>;
-  /** Refuses with 409 if the definition is of another revision by now. */
+  /** Answers 409 if the definition is no longer at this revision. */
   if_revision?: number | undefined;
 }
 
 export interface ApplyDefinitionResponse {
-  /** False when everything was like that already. */
+  /** False if nothing had to change. */
   changed: boolean;
   changes: DefinitionChange[];
   /** What is not a mistake but worth knowing. */
   notices: FileProblem[];
-  /** Of the definition in force. */
+  /** The revision in force. */
   revision: number;
   unused: string[];
 }
@@ -252,12 +252,12 @@ export interface Automation {
   /** 0 means no limit. */
   max_runs_per_hour: number;
   name: string;
-  /** What of it has no effect on this server, and why, such as triggers that never fire. Not in lists. */
+  /** The parts that have no effect on this server, and why, such as triggers that never fire. Not in lists. */
   notices?: string[];
   prompt: string;
-  /** In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the automation itself for all of it. */
+  /** In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is too long to be shown in full. Get the automation to read all of it. */
   prompt_truncated?: boolean;
-  /** What its runs are called; absent takes the words of the provider that sends, or the name. */
+  /** The title of its runs; if absent, it comes from the sending provider, or is the name. */
   title?: string;
   triggers: Trigger[];
   uid: string;
@@ -338,7 +338,7 @@ export interface CancelRunsResponse {
   would_cancel?: string[];
 }
 
-/** Values that are allowed, as a list, or in and not_in; null and empty lists impose nothing. Of several values that an event has, one must be in in and none in not_in; an event that has none fails in and passes not_in. Values are texts, those of pr_numbers whole numbers. */
+/** The allowed values, as a list, or as in and not_in; null and empty lists allow everything. If an event has several values, one must be in in and none in not_in; an event without values fails in and passes not_in. Values are texts; those of pr_numbers are whole numbers. */
 export type Choice = (string | number)[] | {
   in?: (string | number)[];
   not_in?: (string | number)[];
@@ -365,14 +365,14 @@ export interface CloudEnvironmentConfig {
   docker_image?: string | undefined;
   /** The name of a managed secret to clone with: a token, user:token, or a private key. Agents do not get it. */
   git_credentials?: string | undefined;
-  /** Cloned into folders of their names in the workspace. */
+  /** Cloned into the workspace, each into a folder of its name. */
   github_repos?: GithubRepo[] | undefined;
   name: string;
-  /** Run instead of setup_commands on top of what was prepared for an older commit; empty runs those. At most 4096 characters each. */
+  /** Run instead of setup_commands if the workspace was prepared for an older commit; if empty, setup_commands run. At most 4096 characters each. */
   refresh_commands?: string[] | undefined;
   /** Managed secrets that every run in this environment gets as variables. */
   secrets?: SecretRef[] | undefined;
-  /** Run in order by sh in the workspace, each in a shell of its own. The first that fails ends the run. At most 4096 characters each. */
+  /** Run in order by sh in the workspace, each in its own shell. The first that fails ends the run. At most 4096 characters each. */
   setup_commands?: string[] | undefined;
 }
 
@@ -383,13 +383,13 @@ export interface Concurrency {
 }
 
 export interface ConcurrencyUpdate {
-  /** Empty takes the rule away. */
+  /** Empty removes the rule. */
   key: string;
   policy?: "queue" | "skip" | "cancel_previous" | "followup" | undefined;
 }
 
 export interface ConnectedSelfHostedWorker {
-  /** How many runs its connections take at once. */
+  /** How many runs its connections can take at once. */
   capacity: number;
   connected_at: string;
   connection_count: number;
@@ -446,7 +446,7 @@ export interface ConversationRedirect {
 
 export interface ConversationResponse {
   conversation_id: string;
-  /** Of a conversation that is too long for one answer: it ends with an event block named truncated, and next_cursor leads on. */
+  /** For a conversation that is too long for one answer: it ends with an event block named truncated, and next_cursor continues it. */
   page_info?: PageInfo;
   steps: ConversationStep[];
 }
@@ -461,7 +461,7 @@ export interface ConversationStep {
 }
 
 export interface CreateAPIKeyRequest {
-  /** Never when absent. */
+  /** If absent, never. */
   expires_at?: string | undefined;
   /** Limits the key to these factories and their runs; all when absent. */
   factory_uids?: string[] | undefined;
@@ -480,7 +480,7 @@ export interface CreateAgentRequest {
    * @deprecated
    */
   base_harness?: "" | "oz" | "builtin" | "claude" | "codex" | "gemini" | "opencode" | "shell" | "command" | "acp" | undefined;
-  /** The language model, for the built-in agent; excludes another harness. */
+  /** The language model for the built-in agent; not together with another harness. */
   base_model?: string | undefined;
   /** Whose credentials are used; this server offers EXECUTOR only, CREATOR is 422. */
   credential_strategy?: "EXECUTOR" | null | undefined;
@@ -489,13 +489,13 @@ export interface CreateAgentRequest {
   description?: string | undefined;
   /** The environment of its runs. */
   environment_id?: string | undefined;
-  /** The factory it belongs to; without one it is the whole team's. */
+  /** The factory it belongs to; without one it belongs to the whole team. */
   factory_uid?: string | undefined;
   harness?: Harness | undefined;
   /** Tool servers by name, or a list of them in which each has a name. */
   mcp_servers?: Record<string, MCPServerConfig> | unknown[] | undefined;
   memory?: AgentMemoryRequest | undefined;
-  /** Unique in the factory, or among the agents of none. */
+  /** Unique in the factory, or among the agents that belong to no factory. */
   name: string;
   /** Put before the prompt of each of its runs. */
   prompt?: string | undefined;
@@ -503,25 +503,25 @@ export interface CreateAgentRequest {
   secrets?: SecretRef[] | undefined;
   /** Skills of its runs in order: owner/repo:name, owner/repo:path, or the name of one of its factory's. */
   skills?: string[] | undefined;
-  /** Where its runs work. */
+  /** The worker for its runs. */
   worker_host?: string | undefined;
 }
 
 export interface CreateAutomationRequest {
   /** The name of an agent of the factory; the foreman when absent. */
   agent?: string | undefined;
-  /** Its key may hold {{payload.path}}, filled in from each delivery. */
+  /** Its key may contain {{payload.path}}, filled in from each delivery. */
   concurrency?: Concurrency | undefined;
-  /** Wins over what the agent and the factory say. */
+  /** Takes precedence over the agent and the factory. */
   config?: AmbientAgentConfig | undefined;
   /** True when absent. */
   enabled?: boolean | undefined;
-  /** A brake; 0 is none. */
+  /** 0 means no limit. */
   max_runs_per_hour?: number | undefined;
   /** Unique in the factory; also a file name of its definition. */
   name: string;
   prompt: string;
-  /** What its runs are called; may hold {{payload.path}}. When absent, the words of the provider that sends, or the name. */
+  /** The title of its runs; may contain {{payload.path}}. If absent, it comes from the sending provider, or is the name. */
   title?: string | undefined;
   triggers: Trigger[];
 }
@@ -531,7 +531,7 @@ export interface CreateFactoryRequest {
   alias?: string | undefined;
   description?: string | undefined;
   name: string;
-  /** What the factory follows; without it the factory is edited here. Its definition is put in force as soon as it has been read. */
+  /** What the factory follows; without it the factory is edited here. Its definition is applied as soon as it has been read. */
   repository?: RepositorySource | undefined;
 }
 
@@ -541,7 +541,7 @@ export interface CreateNotificationRequest {
   description?: string | undefined;
   /** True when absent. */
   enabled?: boolean | undefined;
-  /** Runs of these factories; absent is all runs. A key that is limited to factories must name some of them. */
+  /** Runs of these factories; if absent, all runs. A key that is limited to factories must name some of them. */
   factory_uids?: string[] | undefined;
   /** The host of the URL when absent. */
   name?: string | undefined;
@@ -549,26 +549,26 @@ export interface CreateNotificationRequest {
   run_name?: string | undefined;
   /** The secret to sign with: whsec_ and base64. Generated when absent. */
   secret?: string | undefined;
-  /** Changes to these states; absent is every state. */
+  /** Changes to these states; if absent, every state. */
   states?: RunState[] | undefined;
-  /** Where callbacks are sent: https and a public address, unless the server runs with --callback-allow-private. Who may not manage factories sees its host alone. */
+  /** Where callbacks are sent: https and a public address, unless the server runs with --callback-allow-private. Callers who may not manage factories see only its host. */
   url: string;
 }
 
 export interface CreateScheduledAgentRequest {
   agent_config?: AmbientAgentConfig | undefined;
-  /** The agent that its runs go to. */
+  /** The agent for its runs. */
   agent_uid?: string | undefined;
   /** Five cron fields, @daily and the like, or @every 1h. */
   cron_schedule: string;
   /** True when absent. */
   enabled?: boolean | undefined;
-  /** Goes to its runs. */
+  /** Given to its runs. */
   metadata?: Record<string, string> | undefined;
-  /** Only normal is offered; plan and orchestrate are 422. */
+  /** Only normal is supported; plan and orchestrate get 422. */
   mode?: "normal" | undefined;
   name: string;
-  /** skip or queue: what happens while the last run is live. Absent starts the next beside it. Not together with agent_config.concurrency. */
+  /** skip or queue: what happens while the last run is live. If absent, the next one starts anyway. Not together with agent_config.concurrency. */
   overlap?: "" | "skip" | "queue" | undefined;
   /** Required unless agent_config names a skill. */
   prompt?: string | undefined;
@@ -591,23 +591,23 @@ export interface CreateSecretRequest {
 export interface CreateWebhookRequest {
   /** token when absent. */
   auth_mode?: WebhookAuthMode | undefined;
-  /** The header that tells deliveries apart. */
+  /** The header that identifies a delivery. */
   delivery_id_header?: string | undefined;
   /** True when absent. */
   enabled?: boolean | undefined;
-  /** For signature_scheme hmac alone, and required there. */
+  /** Only for signature_scheme hmac, which requires it. */
   hmac?: WebhookHMAC | undefined;
   /** 262144 when absent. */
   max_body_bytes?: number | undefined;
   /** Unique in the factory; also a file name of its definition. It cannot be changed. */
   name: string;
-  /** Deliveries in any minute; 0 means no limit. 60 when absent. */
+  /** Deliveries per minute; 0 means no limit. 60 if absent. */
   rate_limit?: number | undefined;
   /** A body that was accepted before is a duplicate under any delivery id. */
   replay_guard?: boolean | undefined;
-  /** The secret to use. Absent: a new one is generated, that of secret_name is used, or the provider's comes later with rotateWebhook. */
+  /** The secret to use. If absent, a new one is generated, that of secret_name is used, or the provider's comes later with rotateWebhook. */
   secret?: string | undefined;
-  /** The managed secret to use if it exists, or to make. Absent: NAME_WEBHOOK_SECRET. */
+  /** The managed secret to use or create. If absent, NAME_WEBHOOK_SECRET. */
   secret_name?: string | undefined;
   /** Required with auth_mode signature, refused otherwise. */
   signature_scheme?: SignatureScheme | undefined;
@@ -617,7 +617,7 @@ export interface CreatedAPIKey {
   created_at: string;
   expires_at?: string;
   factory_uids?: string[];
-  /** The first characters of the key, to tell keys apart. */
+  /** The first characters of the key, to recognise it by. */
   hint?: string;
   id: string;
   /** The key. It is shown only now and cannot be read again. */
@@ -642,13 +642,13 @@ export interface DeferredResolution {
 export interface DefinitionBacktest {
   action: Open<"add" | "change" | "remove">;
   automation: string;
-  /** How many stored deliveries were looked at. */
+  /** How many stored deliveries were checked. */
   deliveries: number;
   /** How many of them start no run now and would start one. */
   starts: number;
   /** How many of them start a run now and would not. */
   stops: number;
-  /** There are more deliveries; the newest were looked at. */
+  /** There are more deliveries; only the newest were checked. */
   truncated: boolean;
 }
 
@@ -676,7 +676,7 @@ export interface DefinitionRequest {
 export interface DefinitionRevision {
   actor: RunCreatorInfo;
   comment?: string;
-  /** Of the repository that the factory follows. */
+  /** The commit in the repository that the factory follows. */
   commit?: string;
   created_at: string;
   file_count: number;
@@ -687,7 +687,7 @@ export interface DefinitionRevision {
 export interface DefinitionRevisionDetail {
   actor: RunCreatorInfo;
   comment?: string;
-  /** Of the repository that the factory follows. */
+  /** The commit in the repository that the factory follows. */
   commit?: string;
   created_at: string;
   file_count: number;
@@ -703,12 +703,12 @@ export interface DeleteScheduledAgentResponse {
 export interface Delivery {
   /** Milliseconds from its arrival until it was written. */
   answer_ms?: number;
-  /** The status that the sender got; absent if it came otherwise. */
+  /** The status that the sender got; absent if there was no sender. */
   answer_status?: number;
   delivery_id: string;
   /** The first delivery with this identity. */
   duplicate_of?: string;
-  /** What GitHub or GitLab named in its header, such as pull_request. */
+  /** The event that GitHub or GitLab named in its header, such as pull_request. */
   event?: string;
   /** What identifies this delivery; empty for refused ones. */
   identity: string;
@@ -718,25 +718,25 @@ export interface Delivery {
   not_matched: number;
   outcomes: DeliveryOutcome[];
   received_at: string;
-  /** The delivery that this one repeats, because someone asked for it. */
+  /** The delivery that this one repeats on request. */
   redelivery_of?: string;
   remote_addr: string;
   /** Bytes of the body, as far as they were read. */
   size: number;
   status: Open<DeliveryStatus>;
-  /** The server sent it itself, because you asked for it. */
+  /** A test that the server sent itself, on request. */
   test?: boolean;
 }
 
 export interface DeliveryDetail {
   /** Milliseconds from its arrival until it was written. */
   answer_ms?: number;
-  /** The status that the sender got; absent if it came otherwise. */
+  /** The status that the sender got; absent if there was no sender. */
   answer_status?: number;
   delivery_id: string;
   /** The first delivery with this identity. */
   duplicate_of?: string;
-  /** What GitHub or GitLab named in its header, such as pull_request. */
+  /** The event that GitHub or GitLab named in its header, such as pull_request. */
   event?: string;
   /** What identifies this delivery; empty for refused ones. */
   identity: string;
@@ -744,15 +744,15 @@ export interface DeliveryDetail {
   identity_source: string;
   /** How many automations of the webhook did not match. */
   not_matched: number;
-  /** With explain: what does not match today, and why. */
+  /** With explain: which automations do not match now, and why. */
   not_matched_automations?: MissedAutomation[];
-  /** More does not match than is said. */
+  /** More automations do not match than are listed. */
   not_matched_truncated?: boolean;
   outcomes: DeliveryOutcome[];
   /** The body, of accepted deliveries only. */
   payload?: unknown;
   received_at: string;
-  /** The delivery that this one repeats, because someone asked for it. */
+  /** The delivery that this one repeats on request. */
   redelivery_of?: string;
   remote_addr: string;
   /** At most 8 KiB; credentials and signatures are masked. */
@@ -760,7 +760,7 @@ export interface DeliveryDetail {
   /** Bytes of the body, as far as they were read. */
   size: number;
   status: Open<DeliveryStatus>;
-  /** The server sent it itself, because you asked for it. */
+  /** A test that the server sent itself, on request. */
   test?: boolean;
 }
 
@@ -775,7 +775,7 @@ export interface DeliveryOutcome {
   run_id?: string;
 }
 
-/** What became of a request. Those that got 404 or 429 are not in the log. */
+/** The result of a request. Requests that got 404 or 429 are not in the log. */
 export type DeliveryStatus = "accepted" | "duplicate" | "rejected_auth" | "rejected_invalid_json" | "rejected_too_large";
 
 export interface Diagnostic {
@@ -831,10 +831,10 @@ export interface Factory {
   /** A short name, unique whatever its case; null when there is none. */
   alias: string | null;
   created_at: string;
-  /** Once its runs consumed as much since 00:00 UTC, it starts no more; absent when there is none. */
+  /** Once its runs have used this much since 00:00 UTC, it starts no more; absent if there is none. */
   daily_budget?: Budget;
   description: string | null;
-  /** The name of the agent that work goes to when no other is named. */
+  /** The name of the agent that gets work that names no agent. */
   foreman_agent: string;
   /** managed is edited here, repository in a Git repository. */
   mode: Open<"managed" | "repository">;
@@ -845,7 +845,7 @@ export interface Factory {
   repository?: FactoryRepository;
   /** Grows with every change to the factory or a part of it. */
   revision: number;
-  /** What its runs consumed since 00:00 UTC; lists leave it out. */
+  /** What its runs have used since 00:00 UTC; not in lists. */
   spent_today?: Spending;
   uid: string;
   updated_at: string;
@@ -863,7 +863,7 @@ export interface FactoryRepository {
   applied_commit?: string;
   /** Absent for the repository's default branch. */
   branch?: string;
-  /** When the repository was last looked at. */
+  /** When the repository was last checked. */
   checked_at?: string;
   /** Why the repository could not be read when it was last tried. */
   fault?: string;
@@ -871,7 +871,7 @@ export interface FactoryRepository {
   path?: string;
   /** Why the commit that was seen is not in force, by place in the repository. */
   problems: FileProblem[];
-  /** The newest commit that was looked at. */
+  /** The newest commit that was checked. */
   seen_commit?: string;
   url: string;
 }
@@ -912,14 +912,14 @@ export interface FilterCheck {
   /** object: the field has conditions below it, but is not an object. */
   operator: Open<"in" | "not_in" | "exists" | "object">;
   passed: boolean;
-  /** webhook, signature_scheme, event, the name of a set such as labels, or the way to the field from payload. */
+  /** webhook, signature_scheme, event, the name of a set such as labels, or the path of the field from payload. */
   path: string;
   /** The value that was found; absent when there is none. Long values are cut. */
   seen?: unknown;
 }
 
 export interface FilterFieldSpec {
-  /** The key that it stands for; the two exclude each other. */
+  /** The key that it stands for; use only one of the two. */
   alias_of?: string;
   description: string;
   /** How it may be written: list, in, not_in. */
@@ -966,11 +966,11 @@ export interface Harness {
   auth?: HarnessAuth | undefined;
   /** The program of the command and acp harnesses, with its arguments. */
   command?: string[] | undefined;
-  /** How claude, codex, gemini and opencode are talked to; without it over the Agent Client Protocol where its program is installed, else with the agent's own command. */
+  /** How to talk to claude, codex, gemini and opencode. By default, over the Agent Client Protocol if its program is installed, else with the agent's own command. */
   mode?: Open<"acp" | "command"> | undefined;
   /** The model, for agents other than the built-in one. */
   model_id?: string | undefined;
-  /** Who decides when the agent asks whether it may do something: ask makes the run BLOCKED until a follow-up answers. The server's permission-policy by default. */
+  /** The answer when the agent asks for permission: ask makes the run BLOCKED until a follow-up answers. The server's permission-policy by default. */
   permissions?: Open<"allow" | "deny" | "ask"> | undefined;
   reasoning_level?: string | undefined;
   type?: Open<HarnessType> | undefined;
@@ -979,7 +979,7 @@ export interface Harness {
 export interface HarnessAuth {
   /** The managed secret; with managedSecret. */
   secret_name?: string | undefined;
-  /** managedSecret takes the key from a managed secret, workerEnvironment from the environment of a self-hosted worker. Without it, the key is the worker's, whatever wider layers say. */
+  /** managedSecret takes the key from a managed secret, workerEnvironment from the environment of a self-hosted worker. Without it, the worker's key is used, whatever the wider layers say. */
   source?: Open<"managedSecret" | "workerEnvironment"> | undefined;
 }
 
@@ -994,12 +994,12 @@ export interface HarnessInfo {
 export type HarnessType = "shell" | "command" | "builtin" | "oz" | "acp" | "claude" | "codex" | "gemini" | "opencode" | "goose";
 
 export interface IssuedNotification {
-  /** Runs of all factories, and those of none. */
+  /** Runs of all factories, and runs without one. */
   all_factories?: boolean;
   created_at: string;
   description: string;
   disabled_at?: string;
-  /** Why the server disabled it; absent when people did. */
+  /** Why the server disabled it; absent if a person did. */
   disabled_reason?: string;
   enabled: boolean;
   /** Runs of these factories; empty with all_factories. */
@@ -1010,11 +1010,11 @@ export interface IssuedNotification {
   name: string;
   /** Until when the secret before the last rotation also signs. */
   old_secret_until?: string;
-  /** Runs with this configuration name; empty is any. */
+  /** Runs with this configuration name; empty means any. */
   run_name: string;
   /** The signing secret, if the server generated it. It is shown only now. */
   secret?: string;
-  /** Changes to these states; empty is every state. */
+  /** Changes to these states; empty means every state. */
   states: (Open<RunState>)[];
   updated_at: string;
   url: string;
@@ -1028,15 +1028,15 @@ export interface IssuedWebhook {
   enabled: boolean;
   factory_uid: string;
   hmac?: WebhookHMAC;
-  /** Where deliveries are sent. Of a url_token webhook it ends in the placeholder {token}, except in the answer that shows the secret. */
+  /** Where deliveries are sent. For a url_token webhook it ends in the placeholder {token}, except in the answer that shows the secret. */
   ingress_url: string;
   max_body_bytes: number;
   name: string;
-  /** The provider's secret is still to come: give it to rotateWebhook. */
+  /** The provider's secret is still missing: give it to rotateWebhook. */
   needs_secret: boolean;
   /** When the secret before the last rotation ends; absent when only the newest counts. */
   old_secret_until?: string;
-  /** Deliveries in any minute; 0 means no limit. */
+  /** Deliveries per minute; 0 means no limit. */
   rate_limit: number;
   replay_guard: boolean;
   /** The secret, if the server generated it. It is shown only now. */
@@ -1049,9 +1049,9 @@ export interface IssuedWebhook {
 }
 
 export interface KeyLimits {
-  /** The factories that the key reaches; all when absent, but for a run token none. */
+  /** The factories that the key reaches; if absent, all, or none for a run token. */
   factory_uids?: string[];
-  /** No limit when absent. */
+  /** If absent, there is no limit. */
   requests_per_minute?: number;
   /** The worker ids that a worker key may claim for. */
   worker_ids?: string[];
@@ -1061,7 +1061,7 @@ export interface KeyOwner {
   display_name?: string | undefined;
   email?: string | undefined;
   type: "user" | "service_account";
-  /** A new one when absent. A key that is limited to factories may name its own owner only. */
+  /** If absent, a new one. A key that is limited to factories may name only its own owner. */
   uid?: string | undefined;
 }
 
@@ -1075,13 +1075,13 @@ export interface ListAPIKeysResponse {
 
 export interface ListAgentIdentitiesResponse {
   agents: AgentResponse[];
-  /** Absent when the list is whole. */
+  /** Absent if the list is complete. */
   page_info?: PageInfo;
 }
 
 export interface ListAgentsResponse {
   agents: AgentListItem[];
-  /** There is more, also of the last name; absent when the list is whole. */
+  /** There are more, perhaps of the last name; absent if the list is complete. */
   page_info?: PageInfo;
 }
 
@@ -1146,7 +1146,7 @@ export interface ListRunsResponse {
 }
 
 export interface ListScheduledAgentsResponse {
-  /** Absent when the list is whole. */
+  /** Absent if the list is complete. */
   page_info?: PageInfo;
   schedules: ScheduledAgentItem[];
 }
@@ -1173,12 +1173,12 @@ export interface ListWorkersResponse {
 export interface LoggedDelivery {
   /** Milliseconds from its arrival until it was written. */
   answer_ms?: number;
-  /** The status that the sender got; absent if it came otherwise. */
+  /** The status that the sender got; absent if there was no sender. */
   answer_status?: number;
   delivery_id: string;
   /** The first delivery with this identity. */
   duplicate_of?: string;
-  /** What GitHub or GitLab named in its header, such as pull_request. */
+  /** The event that GitHub or GitLab named in its header, such as pull_request. */
   event?: string;
   /** What identifies this delivery; empty for refused ones. */
   identity: string;
@@ -1188,13 +1188,13 @@ export interface LoggedDelivery {
   not_matched: number;
   outcomes: DeliveryOutcome[];
   received_at: string;
-  /** The delivery that this one repeats, because someone asked for it. */
+  /** The delivery that this one repeats on request. */
   redelivery_of?: string;
   remote_addr: string;
   /** Bytes of the body, as far as they were read. */
   size: number;
   status: Open<DeliveryStatus>;
-  /** The server sent it itself, because you asked for it. */
+  /** A test that the server sent itself, on request. */
   test?: boolean;
   webhook_id: string;
   webhook_name: string;
@@ -1204,9 +1204,9 @@ export interface MCPServerConfig {
   /** With command. */
   args?: string[] | undefined;
   command?: string | undefined;
-  /** With command. Values may hold {{SECRET_NAME}}; literal ones are answered as ***. */
+  /** With command. Values may contain {{SECRET_NAME}}; literal values are shown as ***. */
   env?: Record<string, string> | undefined;
-  /** With url. Values may hold {{SECRET_NAME}}; literal ones are answered as ***. */
+  /** With url. Values may contain {{SECRET_NAME}}; literal values are shown as ***. */
   headers?: Record<string, string> | undefined;
   /** Only in the list form, where it is required. */
   name?: string | undefined;
@@ -1228,7 +1228,7 @@ export interface MissedCheck {
   /** object: the field has conditions below it, but is not an object. */
   operator: Open<"in" | "not_in" | "exists" | "object">;
   passed: boolean;
-  /** webhook, signature_scheme, event, the name of a set such as labels, or the way to the field from payload. */
+  /** webhook, signature_scheme, event, the name of a set such as labels, or the path of the field from payload. */
   path: string;
   /** The value that was found; absent when there is none. Long values are cut. */
   seen?: unknown;
@@ -1258,12 +1258,12 @@ export interface ModelTokenUsage {
 }
 
 export interface Notification {
-  /** Runs of all factories, and those of none. */
+  /** Runs of all factories, and runs without one. */
   all_factories?: boolean;
   created_at: string;
   description: string;
   disabled_at?: string;
-  /** Why the server disabled it; absent when people did. */
+  /** Why the server disabled it; absent if a person did. */
   disabled_reason?: string;
   enabled: boolean;
   /** Runs of these factories; empty with all_factories. */
@@ -1274,9 +1274,9 @@ export interface Notification {
   name: string;
   /** Until when the secret before the last rotation also signs. */
   old_secret_until?: string;
-  /** Runs with this configuration name; empty is any. */
+  /** Runs with this configuration name; empty means any. */
   run_name: string;
-  /** Changes to these states; empty is every state. */
+  /** Changes to these states; empty means every state. */
   states: (Open<RunState>)[];
   updated_at: string;
   url: string;
@@ -1301,7 +1301,7 @@ export interface NotificationDelivery {
   last_error?: string;
   /** Absent when there was no answer. */
   last_status_code?: number;
-  /** Of a pending one: when it is tried next. While an attempt is being made, when another one may be. */
+  /** For a pending delivery: when it is tried next. During an attempt: when another one may be made. */
   next_attempt_at?: string;
   notification_id: string;
   /** Absent in a test. */
@@ -1324,7 +1324,7 @@ export interface NotificationDeliveryDetail {
   last_error?: string;
   /** Absent when there was no answer. */
   last_status_code?: number;
-  /** Of a pending one: when it is tried next. While an attempt is being made, when another one may be. */
+  /** For a pending delivery: when it is tried next. During an attempt: when another one may be made. */
   next_attempt_at?: string;
   notification_id: string;
   /** The body as it is sent; null once the run was deleted. */
@@ -1337,10 +1337,10 @@ export interface NotificationDeliveryDetail {
   type: Open<"run.state_changed" | "notification.test">;
 }
 
-/** How a delivery to an endpoint stands. A pending one is waiting for an attempt, the first or another. */
+/** The status of a delivery to an endpoint. A pending one is waiting for its first or next attempt. */
 export type NotificationStatus = "pending" | "delivered" | "failed";
 
-/** What an automation made of a delivery. filtered appears in dry runs only: the log counts those in not_matched. */
+/** What an automation did with a delivery. filtered appears only in dry runs: the log counts those in not_matched. */
 export type OutcomeResult = "started" | "skipped" | "followed_up" | "handshake" | "disabled" | "limit" | "error" | "filtered";
 
 export interface PageInfo {
@@ -1356,7 +1356,7 @@ export interface PlanDefinitionResponse {
   notices: FileProblem[];
   /** Always empty: a folder with mistakes is answered with 400. */
   problems: FileProblem[];
-  /** Of the definition in force; give it to apply as if_revision. 0 for a factory that is not there yet. */
+  /** The revision in force; give it to apply as if_revision. 0 for a factory that does not exist yet. */
   revision: number;
   unused: string[];
 }
@@ -1380,7 +1380,7 @@ export interface RedeliverRequest {
 export interface RedeliverResponse {
   /** The new delivery; in a dry run the old one. */
   delivery_id: string;
-  /** In a dry run also of automations that do not match. */
+  /** In a dry run, including automations that do not match. */
   outcomes: DeliveryOutcome[];
 }
 
@@ -1396,7 +1396,7 @@ export interface RepositorySource {
 export interface RequestUsage {
   /** At the prices that the operator has set; models without a price are left out. */
   inference_cost_usd: number;
-  /** Model by model, when a single run is read. */
+  /** For each model; only when you get a single run. */
   model_token_usage?: ModelTokenUsage[];
   total_tokens: number;
 }
@@ -1407,14 +1407,14 @@ export interface Retry {
 }
 
 export interface RotateNotificationRequest {
-  /** How long callbacks are signed with the old secret, too; absent, it ends at once. */
+  /** How long callbacks are also signed with the old secret; if absent, it ends at once. */
   overlap_seconds?: number | undefined;
   /** The new secret: whsec_ and base64. Generated when absent. */
   secret?: string | undefined;
 }
 
 export interface RotateWebhookRequest {
-  /** How long the old secret stays valid; absent, it ends at once. */
+  /** How long the old secret stays valid; if absent, it ends at once. */
   overlap_seconds?: number | undefined;
   /** The new secret; generated when absent. Required for schemes whose provider makes it. */
   secret?: string | undefined;
@@ -1423,21 +1423,21 @@ export interface RotateWebhookRequest {
 export interface RunAgentRequest {
   /** An agent: the run takes its configuration and belongs to its factory. */
   agent_identity_uid?: string | undefined;
-  /** Files for the workspace, at most 10 MB together. */
+  /** Files for the workspace, at most 10 MB in total. */
   attachments?: AttachmentInput[] | undefined;
   config?: AmbientAgentConfig | undefined;
   /** Continues a conversation. */
   conversation_id?: string | undefined;
-  /** Accepted; it changes nothing: any run takes follow-ups while it works. */
+  /** Accepted; it changes nothing: every run takes follow-ups while it works. */
   interactive?: boolean | undefined;
   /** Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values of at most 256 bytes. */
   metadata?: Record<string, string> | undefined;
-  /** Only normal is offered; plan and orchestrate are 422. */
+  /** Only normal is supported; plan and orchestrate get 422. */
   mode?: "normal" | undefined;
   parent_run_id?: string | undefined;
   /** What to do, at most 1 MiB. Required unless a skill or conversation_id is given. */
   prompt?: string | undefined;
-  /** A skill, owner/repo:name or owner/repo:path; wins over those of config. The owner may be left out of a repository of the run's environment or factory. */
+  /** A skill, owner/repo:name or owner/repo:path; takes precedence over those in config. You may leave out the owner of a repository in the run's environment or factory. */
   skill?: string | undefined;
   /** Accepted; every run belongs to the team. */
   team?: boolean | undefined;
@@ -1468,7 +1468,7 @@ export interface RunFollowupRequest {
   attachments?: FollowupAttachmentInput[] | undefined;
   /** The message to the agent. May be empty when there is an attachment. */
   message?: string | undefined;
-  /** Only normal is offered; plan and orchestrate are 422. */
+  /** Only normal is supported; plan and orchestrate get 422. */
   mode?: "normal" | undefined;
 }
 
@@ -1498,7 +1498,7 @@ export interface RunItem {
   factory_uid?: string;
   /** When a terminal state was last reached; null while the run is active. */
   finished_at: string | null;
-  /** Whether runs of this kind can be cancelled at all; says nothing about the state. */
+  /** Whether runs of this kind can be cancelled at all, whatever their state. */
   is_run_type_cancellable: boolean;
   /** Whether a worker still holds a live agent process. */
   is_sandbox_running: boolean;
@@ -1507,12 +1507,12 @@ export interface RunItem {
   parent_run_id?: string;
   /** The agent's task. */
   prompt: string;
-  /** In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the run itself for all of it. */
+  /** In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is too long to be shown in full. Get the run to read all of it. */
   prompt_truncated?: boolean;
   request_usage?: RequestUsage;
-  /** The first run with the same request, when this one was run again. */
+  /** The first run with the same request, if this is a rerun. */
   rerun_of?: string;
-  /** When a single run is read: the later runs with its request, at most the first 100. */
+  /** Only when you get a single run: the later runs with its request, at most the first 100. */
   reruns?: RunRerun[];
   /** The run at the top of the tree; run_id itself at the top. */
   root_run_id: string;
@@ -1549,7 +1549,7 @@ export interface RunReference {
 export interface RunReportRequest {
   /** Of notice; info by default. */
   level?: "info" | "warning" | "error" | undefined;
-  /** Of plan: all of them, each time. */
+  /** Of a plan: all of them, each time. */
   steps?: RunReportStep[] | undefined;
   /** Of message and notice. */
   text?: string | undefined;
@@ -1559,7 +1559,7 @@ export interface RunReportRequest {
 }
 
 export interface RunReportResponse {
-  /** The artifact that the report made. */
+  /** The artifact that the report created. */
   artifact_uid?: string;
   run_id: string;
 }
@@ -1591,7 +1591,7 @@ export type RunSortBy = "updated_at" | "created_at" | "title" | "agent";
 /** Where a run came from. The list may grow. */
 export type RunSourceType = "API" | "CLI" | "WEB_APP" | "SCHEDULED_AGENT" | "CUSTOM_WEBHOOK" | "ORCHESTRATION" | "MCP" | "LOCAL" | "GITHUB_WEBHOOK" | "GITLAB_WEBHOOK" | "LINEAR" | "SLACK" | "GITHUB_ACTION" | "CLOUD_MODE" | "JIRA" | "SELF_IMPROVEMENT" | "AUTOFIX" | "RUN_SCORER" | "TEAMS" | "AZURE_DEVOPS_WEBHOOK" | "BENCHMARK_TRIAL" | "CREATE_BENCHMARK_TASK";
 
-/** Where a run stands. Ended: SUCCEEDED, FAILED, ERROR and CANCELLED. */
+/** The state of a run. SUCCEEDED, FAILED, ERROR and CANCELLED runs have ended. */
 export type RunState = "QUEUED" | "PENDING" | "CLAIMED" | "INPROGRESS" | "BLOCKED" | "SUCCEEDED" | "FAILED" | "ERROR" | "CANCELLED";
 
 export interface RunStatusMessage {
@@ -1619,15 +1619,15 @@ export interface ScheduledAgentItem {
   environment?: CloudEnvironmentConfig;
   history: ScheduleHistory;
   id: string;
-  /** Why the last fire started no run; null when it did. */
+  /** Why it started no run at its last time; null if it did. */
   last_spawn_error: string | null;
   /** Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values of at most 256 bytes. */
   metadata?: Record<string, string>;
   name: string;
-  /** What happens while the last run is live; absent starts the next beside it. */
+  /** What happens while the last run is live; if absent, the next one starts anyway. */
   overlap?: Open<"skip" | "queue">;
   prompt: string;
-  /** In lists: the prompts are longer than the 4096 bytes that are shown of each, or the configuration is too long to be shown whole. Read the schedule itself for all of it. */
+  /** In lists: a prompt is longer than the 4096 bytes that are shown, or the configuration is too long to be shown in full. Get the schedule to read all of it. */
   prompt_truncated?: boolean;
   scope: Scope;
   /** An IANA name; absent is UTC. */
@@ -1637,7 +1637,7 @@ export interface ScheduledAgentItem {
 }
 
 export interface SchemaDocuments {
-  /** What the schemas are called in addresses. */
+  /** The names of the schemas in URLs. */
   documents: string[];
   schemas: Record<string, Record<string, unknown>>;
   version: string;
@@ -1688,17 +1688,17 @@ export type TaskStatus = "running" | "failed" | "blocked" | "cancelled" | "compl
 export interface TestFilterRequest {
   /** A stored delivery of the factory. This or payload. */
   delivery_id?: string | undefined;
-  /** Of the trigger: such as issue_opened. */
+  /** The trigger's event, such as issue_opened. */
   event?: string | undefined;
-  /** As in a trigger. One that names no webhooks listens to all of them. */
+  /** As in a trigger. If it names no webhooks, it listens to all of them. */
   filter: TriggerFilter;
   /** Any JSON value. This or delivery_id. */
   payload?: unknown;
-  /** What the provider's header says with this payload, such as issues of GitHub; a stored delivery knows its own. */
+  /** The event in the provider's header with this payload, such as issues for GitHub; a stored delivery has its own. */
   payload_event?: string | undefined;
-  /** Of the trigger: webhook when absent, github, gitlab, linear, slack or jira. */
+  /** The trigger's provider: webhook if absent, github, gitlab, linear, slack or jira. */
   provider?: string | undefined;
-  /** Where the payload comes in; absent, the webhook check passes. */
+  /** The webhook that gets the payload; if absent, the webhook check passes. */
   webhook_id?: string | undefined;
 }
 
@@ -1711,12 +1711,12 @@ export interface TestFilterResponse {
 export interface TestWebhookRequest {
   /** The text to send as the body. Absent: an example of what the provider sends. */
   body?: string | undefined;
-  /** What the provider's header names, such as issues. */
+  /** The event in the provider's header, such as issues. */
   event?: string | undefined;
 }
 
 export interface TestWebhookResponse {
-  /** The delivery that came of it. */
+  /** The resulting delivery. */
   delivery_id?: string;
   /** Why the webhook refused it. */
   detail?: string;
@@ -1740,7 +1740,7 @@ export interface TimelineResponse {
 }
 
 export interface Trigger {
-  /** received of webhook, cron_fired of schedule, finished of run; of others such as issue_opened, pull_request_*, push, app_mention. GET /factory/automations/events/{provider} lists them. */
+  /** received for webhook, cron_fired for schedule, finished for run; for others, for example, issue_opened, pull_request_*, push, app_mention. GET /factory/automations/events/{provider} lists them. */
   event: string;
   filter?: TriggerFilter | undefined;
   /** webhook, schedule, run, github, gitlab, linear, slack or jira. teams, azure_devops and factory are kept and never fire. */
@@ -1755,7 +1755,7 @@ export interface Trigger {
 }
 
 export interface TriggerEvent {
-  /** Its name; * stands for any, of a provider whose events are not established. */
+  /** Its name; * stands for any event of a provider whose events are not known. */
   event: string;
   /** What each of the keys is. */
   filter_field_specs: FilterFieldSpec[];
@@ -1855,7 +1855,7 @@ export interface TriggerFilter {
   user_ids?: unknown;
   /** Of slack: Slack users, by name. */
   users?: unknown;
-  /** Webhooks of this factory by uid, as a list or as in. Together with webhooks 1 to 50. */
+  /** Webhooks of this factory by uid, as a list or as in. With webhooks, 1 to 50 in all. */
   webhook_ids?: string[] | {
     in?: string[] | undefined;
   } | undefined;
@@ -1866,14 +1866,14 @@ export interface TriggerFilter {
 }
 
 export interface UpdateAgentRequest {
-  /** FOREMAN takes that part from the agent that has it. */
+  /** FOREMAN replaces the current foreman. */
   agent_type?: AgentType | undefined;
   /**
    * The type of harness; use harness.
    * @deprecated
    */
   base_harness?: "" | "oz" | "builtin" | "claude" | "codex" | "gemini" | "opencode" | "shell" | "command" | "acp" | undefined;
-  /** The language model, for the built-in agent; excludes another harness. */
+  /** The language model for the built-in agent; not together with another harness. */
   base_model?: string | undefined;
   /** Whose credentials are used; this server offers EXECUTOR only, CREATOR is 422. */
   credential_strategy?: "EXECUTOR" | null | undefined;
@@ -1886,7 +1886,7 @@ export interface UpdateAgentRequest {
   /** Tool servers by name, or a list of them in which each has a name. */
   mcp_servers?: Record<string, MCPServerConfig> | unknown[] | undefined;
   memory?: AgentMemoryRequest | undefined;
-  /** What goes by the old name in the factory follows. */
+  /** References to the old name in the factory follow. */
   name?: string | undefined;
   /** Put before the prompt of each of its runs. */
   prompt?: string | undefined;
@@ -1894,12 +1894,12 @@ export interface UpdateAgentRequest {
   secrets?: SecretRef[] | undefined;
   /** Skills of its runs in order: owner/repo:name, owner/repo:path, or the name of one of its factory's. */
   skills?: string[] | undefined;
-  /** Where its runs work. */
+  /** The worker for its runs. */
   worker_host?: string | undefined;
 }
 
 export interface UpdateAutomationRequest {
-  /** Empty is the foreman. */
+  /** Empty means the foreman. */
   agent?: string | undefined;
   concurrency?: ConcurrencyUpdate | undefined;
   config?: AmbientAgentConfig | undefined;
@@ -1907,22 +1907,22 @@ export interface UpdateAutomationRequest {
   max_runs_per_hour?: number | undefined;
   name?: string | undefined;
   prompt?: string | undefined;
-  /** Empty leaves it to the provider's words and the name. */
+  /** If empty, it comes from the provider, or is the name. */
   title?: string | undefined;
   triggers?: Trigger[] | undefined;
 }
 
 export interface UpdateFactoryRequest {
-  /** Empty takes it away. */
+  /** Empty removes it. */
   alias?: string | undefined;
-  /** The whole new one; null or an empty object takes it away. */
+  /** The whole new budget; null or an empty object removes it. */
   daily_budget?: Budget | null | undefined;
-  /** Empty takes it away. */
+  /** Empty removes it. */
   description?: string | undefined;
   name?: string | undefined;
   /** Stops or resumes the factory's automations. */
   paused?: boolean | undefined;
-  /** What the factory is to follow, from now on and instead of anything before; null makes it a managed one with the definition that is in force. */
+  /** What the factory follows from now on; null makes it a managed one with the definition that is in force. */
   repository?: RepositorySource | null | undefined;
 }
 
@@ -1930,16 +1930,16 @@ export interface UpdateNotificationRequest {
   /** True in place of factory_uids: all runs from now on. */
   all_factories?: boolean | undefined;
   description?: string | undefined;
-  /** Enabled again, it gets at once what waits for it and is younger than 72 hours. */
+  /** When it is enabled again, it gets at once the pending deliveries that are younger than 72 hours. */
   enabled?: boolean | undefined;
   /** Replaced as a whole. */
   factory_uids?: string[] | undefined;
   name?: string | undefined;
-  /** Empty is any. */
+  /** Empty means any. */
   run_name?: string | undefined;
-  /** Replaced as a whole; empty is every state. */
+  /** Replaced as a whole; empty means every state. */
   states?: RunState[] | undefined;
-  /** What waits goes there, too. */
+  /** Pending deliveries also go there. */
   url?: string | undefined;
 }
 
@@ -1950,7 +1950,7 @@ export interface UpdateScheduledAgentRequest {
   enabled: boolean;
   /** Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values of at most 256 bytes. */
   metadata?: Record<string, string> | undefined;
-  /** Only normal is offered; plan and orchestrate are 422. */
+  /** Only normal is supported; plan and orchestrate get 422. */
   mode?: "normal" | undefined;
   name: string;
   /** skip or queue. */
@@ -1968,24 +1968,24 @@ export interface UpdateSecretRequest {
 }
 
 export interface UpdateWebhookRequest {
-  /** Another mode is 422. */
+  /** Another mode gets 422. */
   auth_mode?: WebhookAuthMode | undefined;
-  /** Empty takes it away. */
+  /** Empty removes it. */
   delivery_id_header?: string | undefined;
-  /** Switching it on takes the value that the managed secret has now. */
+  /** Enabling it uses the current value of the managed secret. */
   enabled?: boolean | undefined;
   /** Replaced as a whole. */
   hmac?: WebhookHMAC | undefined;
   max_body_bytes?: number | undefined;
-  /** Another name is 422: make a second webhook instead. */
+  /** Another name gets 422: create a second webhook instead. */
   name?: string | undefined;
   rate_limit?: number | undefined;
   replay_guard?: boolean | undefined;
-  /** Always 400: use rotateWebhook. */
+  /** Always gets 400: use rotateWebhook. */
   secret?: null | undefined;
   /** Another managed secret, which must exist; its value counts from now on. */
   secret_name?: string | undefined;
-  /** Another scheme is 422. */
+  /** Another scheme gets 422. */
   signature_scheme?: SignatureScheme | undefined;
 }
 
@@ -2001,7 +2001,7 @@ export interface ValidateDefinitionResponse {
 export interface ValidateFilesResponse {
   /** What is looked up when the definition is applied. */
   deferred_resolutions: DeferredResolution[];
-  /** The problems that need no server to be found. */
+  /** The problems that can be found without a server. */
   diagnostics: Diagnostic[];
   /** What is not a mistake but worth knowing, such as keys without effect on this server. */
   notices: FileProblem[];
@@ -2025,15 +2025,15 @@ export interface Webhook {
   enabled: boolean;
   factory_uid: string;
   hmac?: WebhookHMAC;
-  /** Where deliveries are sent. Of a url_token webhook it ends in the placeholder {token}, except in the answer that shows the secret. */
+  /** Where deliveries are sent. For a url_token webhook it ends in the placeholder {token}, except in the answer that shows the secret. */
   ingress_url: string;
   max_body_bytes: number;
   name: string;
-  /** The provider's secret is still to come: give it to rotateWebhook. */
+  /** The provider's secret is still missing: give it to rotateWebhook. */
   needs_secret: boolean;
   /** When the secret before the last rotation ends; absent when only the newest counts. */
   old_secret_until?: string;
-  /** Deliveries in any minute; 0 means no limit. */
+  /** Deliveries per minute; 0 means no limit. */
   rate_limit: number;
   replay_guard: boolean;
   /** The managed secret that keeps the credential. */

@@ -18,7 +18,7 @@ export class Webhooks extends Resource {
 
   /**
    * Create a webhook.
-   * A secret that the server generates is in this answer and in no other. A secret that is issued by the provider may be left out: the webhook is then made disabled with needs_secret, and rotateWebhook takes the secret. At most 20 for a factory.
+   * A secret that the server generates is only in this answer. You may leave out a secret that the provider issues: the webhook is then created disabled with needs_secret, and rotateWebhook takes the secret. At most 20 per factory.
    */
   create(factoryUid: string, body: CreateWebhookRequest, options?: RequestOptions): APIPromise<IssuedWebhook> {
     return this.callJSON<IssuedWebhook>({ method: "POST", path: path`/factory/${factoryUid}/webhooks`, body, replay: false, options });
@@ -26,7 +26,7 @@ export class Webhooks extends Resource {
 
   /**
    * Delete a webhook.
-   * Senders get 404 at once. Its log stays until it is old enough; automations that select it stay and do not fire.
+   * Senders get 404 at once. Its log stays until it expires; automations that select it stay, but do not fire.
    */
   delete(factoryUid: string, webhookUid: string, options?: RequestOptions): APIPromise<void> {
     return this.callDelete({ method: "DELETE", path: path`/factory/${factoryUid}/webhooks/${webhookUid}`, replay: true, options });
@@ -47,7 +47,7 @@ export class Webhooks extends Resource {
 
   /**
    * Replace the secret of a webhook.
-   * The old secret ends at once, or after overlap_seconds. A webhook that waits for its provider's secret is enabled with it. One that uses a secret which people manage is 409: change the value of that secret instead.
+   * The old secret ends at once, or after overlap_seconds. A webhook that waits for its provider's secret is enabled with it. A webhook that uses a managed secret is answered with 409: change the value of that secret instead.
    */
   rotate(factoryUid: string, webhookUid: string, body: RotateWebhookRequest = {}, options?: RequestOptions): APIPromise<IssuedWebhook> {
     return this.callJSON<IssuedWebhook>({ method: "POST", path: path`/factory/${factoryUid}/webhooks/${webhookUid}/rotate`, body, replay: false, options });
@@ -55,7 +55,7 @@ export class Webhooks extends Resource {
 
   /**
    * Send a test event.
-   * The server signs the event with the webhook's own secret and takes it as if its sender had sent it: it counts against the rate, is in the log, marked as a test, and starts what matches.
+   * The server signs the event with the webhook's own secret and treats it as if its sender had sent it: it counts against the rate limit, is in the log, marked as a test, and starts what matches.
    */
   test(factoryUid: string, webhookUid: string, body: TestWebhookRequest = {}, options?: RequestOptions): APIPromise<TestWebhookResponse> {
     return this.callJSON<TestWebhookResponse>({ method: "POST", path: path`/factory/${factoryUid}/webhooks/${webhookUid}/test`, body, replay: false, options });

@@ -26,7 +26,7 @@ class Agents(Resource):
     ) -> Page[models.AgentResponse]:
         """List agents.
 
-        All that the key reaches, by factory and name.
+        All that your key may see, by factory and name.
 
         Args:
           factory_uid: Only those of this factory.
@@ -63,23 +63,23 @@ class Agents(Resource):
     ) -> models.AgentResponse:
         """Create an agent.
 
-        In a factory, or of the whole team. Runs that name it with agent_identity_uid take its
+        In a factory, or for the whole team. Runs that name it with agent_identity_uid take its
         configuration and factory.
 
         Args:
-          name: Unique in the factory, or among the agents of none.
-          base_model: The language model, for the built-in agent; excludes another harness.
+          name: Unique in the factory, or among the agents that belong to no factory.
+          base_model: The language model for the built-in agent; not together with another harness.
           credential_strategy: Whose credentials are used; this server offers EXECUTOR only, CREATOR
             is 422.
           default_runner_uid: A runner of its factory.
           environment_id: The environment of its runs.
-          factory_uid: The factory it belongs to; without one it is the whole team's.
+          factory_uid: The factory it belongs to; without one it belongs to the whole team.
           mcp_servers: Tool servers by name, or a list of them in which each has a name.
           prompt: Put before the prompt of each of its runs.
           secrets: Managed secrets that its runs get as variables.
           skills: Skills of its runs in order: owner/repo:name, owner/repo:path, or the name of one
             of its factory's.
-          worker_host: Where its runs work.
+          worker_host: The worker for its runs.
         """
         request = Request(
             "POST",
@@ -145,24 +145,24 @@ class Agents(Resource):
     ) -> models.AgentResponse:
         """Change an agent.
 
-        What is absent or null stays, an empty value is taken away. FOREMAN as agent_type takes that
-        part from the agent that has it.
+        What is absent or null stays; an empty value is removed. FOREMAN as agent_type replaces the
+        current foreman.
 
         Args:
           agent_uid: The uid of an agent.
-          agent_type: FOREMAN takes that part from the agent that has it.
-          base_model: The language model, for the built-in agent; excludes another harness.
+          agent_type: FOREMAN replaces the current foreman.
+          base_model: The language model for the built-in agent; not together with another harness.
           credential_strategy: Whose credentials are used; this server offers EXECUTOR only, CREATOR
             is 422.
           default_runner_uid: A runner of its factory.
           environment_id: The environment of its runs.
           mcp_servers: Tool servers by name, or a list of them in which each has a name.
-          name: What goes by the old name in the factory follows.
+          name: References to the old name in the factory follow.
           prompt: Put before the prompt of each of its runs.
           secrets: Managed secrets that its runs get as variables.
           skills: Skills of its runs in order: owner/repo:name, owner/repo:path, or the name of one
             of its factory's.
-          worker_host: Where its runs work.
+          worker_host: The worker for its runs.
         """
         request = Request(
             "PUT",
@@ -195,8 +195,8 @@ class Agents(Resource):
     ) -> None:
         """Delete an agent.
 
-        The foreman cannot go (400), nor one that an automation or a schedule names (409). Its runs
-        stay.
+        You cannot delete the foreman (400), or one that an automation or a schedule names (409).
+        Its runs stay.
 
         Args:
           agent_uid: The uid of an agent.
@@ -223,7 +223,7 @@ class AsyncAgents(AsyncResource):
     ) -> AsyncPages[models.AgentResponse]:
         """List agents.
 
-        All that the key reaches, by factory and name.
+        All that your key may see, by factory and name.
 
         Args:
           factory_uid: Only those of this factory.
@@ -260,23 +260,23 @@ class AsyncAgents(AsyncResource):
     ) -> models.AgentResponse:
         """Create an agent.
 
-        In a factory, or of the whole team. Runs that name it with agent_identity_uid take its
+        In a factory, or for the whole team. Runs that name it with agent_identity_uid take its
         configuration and factory.
 
         Args:
-          name: Unique in the factory, or among the agents of none.
-          base_model: The language model, for the built-in agent; excludes another harness.
+          name: Unique in the factory, or among the agents that belong to no factory.
+          base_model: The language model for the built-in agent; not together with another harness.
           credential_strategy: Whose credentials are used; this server offers EXECUTOR only, CREATOR
             is 422.
           default_runner_uid: A runner of its factory.
           environment_id: The environment of its runs.
-          factory_uid: The factory it belongs to; without one it is the whole team's.
+          factory_uid: The factory it belongs to; without one it belongs to the whole team.
           mcp_servers: Tool servers by name, or a list of them in which each has a name.
           prompt: Put before the prompt of each of its runs.
           secrets: Managed secrets that its runs get as variables.
           skills: Skills of its runs in order: owner/repo:name, owner/repo:path, or the name of one
             of its factory's.
-          worker_host: Where its runs work.
+          worker_host: The worker for its runs.
         """
         request = Request(
             "POST",
@@ -342,24 +342,24 @@ class AsyncAgents(AsyncResource):
     ) -> models.AgentResponse:
         """Change an agent.
 
-        What is absent or null stays, an empty value is taken away. FOREMAN as agent_type takes that
-        part from the agent that has it.
+        What is absent or null stays; an empty value is removed. FOREMAN as agent_type replaces the
+        current foreman.
 
         Args:
           agent_uid: The uid of an agent.
-          agent_type: FOREMAN takes that part from the agent that has it.
-          base_model: The language model, for the built-in agent; excludes another harness.
+          agent_type: FOREMAN replaces the current foreman.
+          base_model: The language model for the built-in agent; not together with another harness.
           credential_strategy: Whose credentials are used; this server offers EXECUTOR only, CREATOR
             is 422.
           default_runner_uid: A runner of its factory.
           environment_id: The environment of its runs.
           mcp_servers: Tool servers by name, or a list of them in which each has a name.
-          name: What goes by the old name in the factory follows.
+          name: References to the old name in the factory follow.
           prompt: Put before the prompt of each of its runs.
           secrets: Managed secrets that its runs get as variables.
           skills: Skills of its runs in order: owner/repo:name, owner/repo:path, or the name of one
             of its factory's.
-          worker_host: Where its runs work.
+          worker_host: The worker for its runs.
         """
         request = Request(
             "PUT",
@@ -392,8 +392,8 @@ class AsyncAgents(AsyncResource):
     ) -> None:
         """Delete an agent.
 
-        The foreman cannot go (400), nor one that an automation or a schedule names (409). Its runs
-        stay.
+        You cannot delete the foreman (400), or one that an automation or a schedule names (409).
+        Its runs stay.
 
         Args:
           agent_uid: The uid of an agent.

@@ -51,10 +51,10 @@ class APIKeys(Resource):
     ) -> models.CreatedAPIKey:
         """Create an API key.
 
-        The answer holds the key, this one time.
+        The answer contains the key, only this once.
 
         Args:
-          expires_at: Never when absent.
+          expires_at: If absent, never.
           factory_uids: Limits the key to these factories and their runs; all when absent.
           owner: Who the key acts as; a service account with the key's name when absent.
           worker_ids: For role worker: the ids it may claim for.
@@ -130,10 +130,10 @@ class AsyncAPIKeys(AsyncResource):
     ) -> models.CreatedAPIKey:
         """Create an API key.
 
-        The answer holds the key, this one time.
+        The answer contains the key, only this once.
 
         Args:
-          expires_at: Never when absent.
+          expires_at: If absent, never.
           factory_uids: Limits the key to these factories and their runs; all when absent.
           owner: Who the key acts as; a service account with the key's name when absent.
           worker_ids: For role worker: the ids it may claim for.

@@ -84,12 +84,12 @@ class Automations(Resource):
           factory_uid: The uid of a factory.
           name: Unique in the factory; also a file name of its definition.
           agent: The name of an agent of the factory; the foreman when absent.
-          concurrency: Its key may hold {{payload.path}}, filled in from each delivery.
-          config: Wins over what the agent and the factory say.
+          concurrency: Its key may contain {{payload.path}}, filled in from each delivery.
+          config: Takes precedence over the agent and the factory.
           enabled: True when absent.
-          max_runs_per_hour: A brake; 0 is none.
-          title: What its runs are called; may hold {{payload.path}}. When absent, the words of the
-            provider that sends, or the name.
+          max_runs_per_hour: 0 means no limit.
+          title: The title of its runs; may contain {{payload.path}}. If absent, it comes from the
+            sending provider, or is the name.
         """
         request = Request(
             "POST",
@@ -152,8 +152,8 @@ class Automations(Resource):
         Args:
           factory_uid: The uid of a factory.
           automation_uid: The uid of an automation.
-          agent: Empty is the foreman.
-          title: Empty leaves it to the provider's words and the name.
+          agent: Empty means the foreman.
+          title: If empty, it comes from the provider, or is the name.
         """
         request = Request(
             "PATCH",
@@ -267,12 +267,12 @@ class AsyncAutomations(AsyncResource):
           factory_uid: The uid of a factory.
           name: Unique in the factory; also a file name of its definition.
           agent: The name of an agent of the factory; the foreman when absent.
-          concurrency: Its key may hold {{payload.path}}, filled in from each delivery.
-          config: Wins over what the agent and the factory say.
+          concurrency: Its key may contain {{payload.path}}, filled in from each delivery.
+          config: Takes precedence over the agent and the factory.
           enabled: True when absent.
-          max_runs_per_hour: A brake; 0 is none.
-          title: What its runs are called; may hold {{payload.path}}. When absent, the words of the
-            provider that sends, or the name.
+          max_runs_per_hour: 0 means no limit.
+          title: The title of its runs; may contain {{payload.path}}. If absent, it comes from the
+            sending provider, or is the name.
         """
         request = Request(
             "POST",
@@ -335,8 +335,8 @@ class AsyncAutomations(AsyncResource):
         Args:
           factory_uid: The uid of a factory.
           automation_uid: The uid of an automation.
-          agent: Empty is the foreman.
-          title: Empty leaves it to the provider's words and the name.
+          agent: Empty means the foreman.
+          title: If empty, it comes from the provider, or is the name.
         """
         request = Request(
             "PATCH",

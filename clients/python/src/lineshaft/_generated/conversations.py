@@ -75,7 +75,7 @@ class Conversations(Resource):
         Args:
           conversation_id: The id of a conversation.
           message: The message to the agent. May be empty when there is an attachment.
-          mode: Only normal is offered; plan and orchestrate are 422.
+          mode: Only normal is supported; plan and orchestrate get 422.
         """
         request = Request(
             "POST",
@@ -166,7 +166,7 @@ class AsyncConversations(AsyncResource):
         Args:
           conversation_id: The id of a conversation.
           message: The message to the agent. May be empty when there is an attachment.
-          mode: Only normal is offered; plan and orchestrate are 422.
+          mode: Only normal is supported; plan and orchestrate get 422.
         """
         request = Request(
             "POST",

@@ -70,14 +70,14 @@ class Definitions(Resource):
     ) -> models.PlanDefinitionResponse:
         """Show what applying a definition would do.
 
-        Changes nothing. For every automation whose triggers change, the stored deliveries are tried
-        again. A definition with mistakes is 400 with all of them in problems. The body is JSON, or
-        a tar.gz of the folder.
+        Changes nothing. For each automation whose triggers change, the stored deliveries are tried
+        again. A definition with mistakes is answered with 400 and all of them in problems. The body
+        is JSON, or a tar.gz of the folder.
 
         Args:
           factory_uid: The uid of a factory.
           files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
-          drift: Shows only what differs, and leaves the stored deliveries alone.
+          drift: Shows only what differs, and does not check the stored deliveries.
         """
         request = Request(
             "POST",
@@ -99,15 +99,15 @@ class Definitions(Resource):
     ) -> models.ApplyDefinitionResponse:
         """Apply a definition.
 
-        All or nothing: the factory becomes what the folder says, or stays as it is. A definition
-        with mistakes is 400 with all of them in problems. A factory that follows a repository is
-        409. The body is JSON, or a tar.gz of the folder.
+        All or nothing: the factory becomes what the files say, or stays as it is. A definition with
+        mistakes is answered with 400 and all of them in problems. A factory that follows a
+        repository is answered with 409. The body is JSON, or a tar.gz of the folder.
 
         Args:
           factory_uid: The uid of a factory.
           files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
           comment: What the change is for; the list of revisions shows it.
-          if_revision: Refuses with 409 if the definition is of another revision by now.
+          if_revision: Answers 409 if the definition is no longer at this revision.
         """
         request = Request(
             "POST",
@@ -191,9 +191,9 @@ class Definitions(Resource):
     ) -> models.PlanDefinitionResponse:
         """Show what creating a factory from a definition would do.
 
-        For a factory that is not there yet: holds the files against this server as applying them
-        would, and changes nothing. A definition with mistakes is 400 with all of them in problems.
-        The body is JSON, or a tar.gz of the folder.
+        For a factory that does not exist yet: checks the files against this server as applying them
+        would, and changes nothing. A definition with mistakes is answered with 400 and all of them
+        in problems. The body is JSON, or a tar.gz of the folder.
 
         Args:
           files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
@@ -212,9 +212,9 @@ class Definitions(Resource):
         files: Mapping[str, str] | Sequence[Mapping[str, Any]],
         **options: Unpack[CallOptions],
     ) -> models.ValidateFilesResponse:
-        """Check a definition by itself.
+        """Check a definition without a factory.
 
-        Needs no key, and knows no factory: what the files name on a server is not checked, and
+        Needs no key, and knows no factory: what the files refer to on a server is not checked, but
         listed in deferred_resolutions. files is an object of texts by path, or a list of {path,
         content}. diagnostics are the problems with their published codes. The body is JSON, or a
         tar.gz of the folder.
@@ -347,14 +347,14 @@ class AsyncDefinitions(AsyncResource):
     ) -> models.PlanDefinitionResponse:
         """Show what applying a definition would do.
 
-        Changes nothing. For every automation whose triggers change, the stored deliveries are tried
-        again. A definition with mistakes is 400 with all of them in problems. The body is JSON, or
-        a tar.gz of the folder.
+        Changes nothing. For each automation whose triggers change, the stored deliveries are tried
+        again. A definition with mistakes is answered with 400 and all of them in problems. The body
+        is JSON, or a tar.gz of the folder.
 
         Args:
           factory_uid: The uid of a factory.
           files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
-          drift: Shows only what differs, and leaves the stored deliveries alone.
+          drift: Shows only what differs, and does not check the stored deliveries.
         """
         request = Request(
             "POST",
@@ -376,15 +376,15 @@ class AsyncDefinitions(AsyncResource):
     ) -> models.ApplyDefinitionResponse:
         """Apply a definition.
 
-        All or nothing: the factory becomes what the folder says, or stays as it is. A definition
-        with mistakes is 400 with all of them in problems. A factory that follows a repository is
-        409. The body is JSON, or a tar.gz of the folder.
+        All or nothing: the factory becomes what the files say, or stays as it is. A definition with
+        mistakes is answered with 400 and all of them in problems. A factory that follows a
+        repository is answered with 409. The body is JSON, or a tar.gz of the folder.
 
         Args:
           factory_uid: The uid of a factory.
           files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
           comment: What the change is for; the list of revisions shows it.
-          if_revision: Refuses with 409 if the definition is of another revision by now.
+          if_revision: Answers 409 if the definition is no longer at this revision.
         """
         request = Request(
             "POST",
@@ -468,9 +468,9 @@ class AsyncDefinitions(AsyncResource):
     ) -> models.PlanDefinitionResponse:
         """Show what creating a factory from a definition would do.
 
-        For a factory that is not there yet: holds the files against this server as applying them
-        would, and changes nothing. A definition with mistakes is 400 with all of them in problems.
-        The body is JSON, or a tar.gz of the folder.
+        For a factory that does not exist yet: checks the files against this server as applying them
+        would, and changes nothing. A definition with mistakes is answered with 400 and all of them
+        in problems. The body is JSON, or a tar.gz of the folder.
 
         Args:
           files: Texts by path, such as factory.yaml and agents/foreman/agent.md.
@@ -489,9 +489,9 @@ class AsyncDefinitions(AsyncResource):
         files: Mapping[str, str] | Sequence[Mapping[str, Any]],
         **options: Unpack[CallOptions],
     ) -> models.ValidateFilesResponse:
-        """Check a definition by itself.
+        """Check a definition without a factory.
 
-        Needs no key, and knows no factory: what the files name on a server is not checked, and
+        Needs no key, and knows no factory: what the files refer to on a server is not checked, but
         listed in deferred_resolutions. files is an object of texts by path, or a list of {path,
         content}. diagnostics are the problems with their published codes. The body is JSON, or a
         tar.gz of the folder.

@@ -34,8 +34,8 @@ class Deliveries(Resource):
     ) -> Page[models.Delivery]:
         """Read the log of a webhook.
 
-        Newest first; also of a deleted webhook. What is older than 7 days and not among the newest
-        50 is removed.
+        Newest first; also for a deleted webhook. Deliveries that are older than 7 days and not
+        among the newest 50 are removed.
 
         Args:
           factory_uid: The uid of a factory.
@@ -43,8 +43,8 @@ class Deliveries(Resource):
           received_after: Inclusive.
           received_before: Exclusive.
           status: One or several.
-          outcome: Deliveries of which an automation made this. One or several.
-          event: What the provider named in its header.
+          outcome: Deliveries for which an automation had this outcome. One or several.
+          event: The event that the provider named in its header.
           q: A part of an id, an identity, an address, an automation's name or a reason.
           cursor: From page_info.next_cursor.
         """
@@ -80,13 +80,13 @@ class Deliveries(Resource):
     ) -> Page[models.LoggedDelivery]:
         """Read the logs of a factory.
 
-        What came to any live webhook of the factory, newest first.
+        Deliveries to all live webhooks of the factory, newest first.
 
         Args:
           factory_uid: The uid of a factory.
           status: One or several.
-          outcome: Deliveries of which an automation made this. One or several.
-          event: What the provider named in its header.
+          outcome: Deliveries for which an automation had this outcome. One or several.
+          event: The event that the provider named in its header.
           q: A part of an id, an identity, an address, an automation's name or a reason.
           cursor: From page_info.next_cursor.
         """
@@ -145,10 +145,10 @@ class Deliveries(Resource):
     ) -> models.RedeliverResponse:
         """Deliver again.
 
-        Evaluates a stored delivery with the current automations, under a new id. Neither the rate
-        nor the identity counts, and a disabled webhook does it too. Only accepted deliveries can be
-        repeated; for a duplicate, repeat the first one. A dry run, asked for in the body or the
-        query, stores and starts nothing.
+        Evaluates a stored delivery with the current automations, under a new id. The rate limit and
+        the identity are not checked, and this works for a disabled webhook. Only accepted
+        deliveries can be repeated; for a duplicate, repeat the first one. A dry run, asked for in
+        the body or the query, stores and starts nothing.
 
         Args:
           factory_uid: The uid of a factory.
@@ -188,8 +188,8 @@ class AsyncDeliveries(AsyncResource):
     ) -> AsyncPages[models.Delivery]:
         """Read the log of a webhook.
 
-        Newest first; also of a deleted webhook. What is older than 7 days and not among the newest
-        50 is removed.
+        Newest first; also for a deleted webhook. Deliveries that are older than 7 days and not
+        among the newest 50 are removed.
 
         Args:
           factory_uid: The uid of a factory.
@@ -197,8 +197,8 @@ class AsyncDeliveries(AsyncResource):
           received_after: Inclusive.
           received_before: Exclusive.
           status: One or several.
-          outcome: Deliveries of which an automation made this. One or several.
-          event: What the provider named in its header.
+          outcome: Deliveries for which an automation had this outcome. One or several.
+          event: The event that the provider named in its header.
           q: A part of an id, an identity, an address, an automation's name or a reason.
           cursor: From page_info.next_cursor.
         """
@@ -234,13 +234,13 @@ class AsyncDeliveries(AsyncResource):
     ) -> AsyncPages[models.LoggedDelivery]:
         """Read the logs of a factory.
 
-        What came to any live webhook of the factory, newest first.
+        Deliveries to all live webhooks of the factory, newest first.
 
         Args:
           factory_uid: The uid of a factory.
           status: One or several.
-          outcome: Deliveries of which an automation made this. One or several.
-          event: What the provider named in its header.
+          outcome: Deliveries for which an automation had this outcome. One or several.
+          event: The event that the provider named in its header.
           q: A part of an id, an identity, an address, an automation's name or a reason.
           cursor: From page_info.next_cursor.
         """
@@ -299,10 +299,10 @@ class AsyncDeliveries(AsyncResource):
     ) -> models.RedeliverResponse:
         """Deliver again.
 
-        Evaluates a stored delivery with the current automations, under a new id. Neither the rate
-        nor the identity counts, and a disabled webhook does it too. Only accepted deliveries can be
-        repeated; for a duplicate, repeat the first one. A dry run, asked for in the body or the
-        query, stores and starts nothing.
+        Evaluates a stored delivery with the current automations, under a new id. The rate limit and
+        the identity are not checked, and this works for a disabled webhook. Only accepted
+        deliveries can be repeated; for a duplicate, repeat the first one. A dry run, asked for in
+        the body or the query, stores and starts nothing.
 
         Args:
           factory_uid: The uid of a factory.

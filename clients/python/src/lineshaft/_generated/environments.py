@@ -22,10 +22,10 @@ class Environments(Resource):
     ) -> Page[models.CloudEnvironment]:
         """List environments.
 
-        All of them, newest change first: there is no paging, and a server has at most 500.
+        All of them, newest change first. There is no paging; a server has at most 500.
 
         Args:
-          sort_by: The order of the list; last_updated, which is newest first, when absent.
+          sort_by: The order of the list; if absent, last_updated: newest first.
         """
         request = Request(
             "GET",
@@ -44,7 +44,7 @@ class Environments(Resource):
     ) -> models.CloudEnvironment:
         """Create an environment.
 
-        What is made ready before an agent starts: repositories are cloned, then the set-up commands
+        What is prepared before an agent starts: repositories are cloned, then the set-up commands
         run. Naming a secret grants it to every run in the environment.
         """
         request = Request(
@@ -103,7 +103,8 @@ class Environments(Resource):
     ) -> None:
         """Delete an environment.
 
-        One that a run which has not ended, a factory, an agent or an automation uses is 409.
+        An environment that a live run, a factory, an agent or an automation uses is answered with
+        409.
 
         Args:
           environment_uid: The uid of an environment.
@@ -128,10 +129,10 @@ class AsyncEnvironments(AsyncResource):
     ) -> AsyncPages[models.CloudEnvironment]:
         """List environments.
 
-        All of them, newest change first: there is no paging, and a server has at most 500.
+        All of them, newest change first. There is no paging; a server has at most 500.
 
         Args:
-          sort_by: The order of the list; last_updated, which is newest first, when absent.
+          sort_by: The order of the list; if absent, last_updated: newest first.
         """
         request = Request(
             "GET",
@@ -150,7 +151,7 @@ class AsyncEnvironments(AsyncResource):
     ) -> models.CloudEnvironment:
         """Create an environment.
 
-        What is made ready before an agent starts: repositories are cloned, then the set-up commands
+        What is prepared before an agent starts: repositories are cloned, then the set-up commands
         run. Naming a secret grants it to every run in the environment.
         """
         request = Request(
@@ -209,7 +210,8 @@ class AsyncEnvironments(AsyncResource):
     ) -> None:
         """Delete an environment.
 
-        One that a run which has not ended, a factory, an agent or an automation uses is 409.
+        An environment that a live run, a factory, an agent or an automation uses is answered with
+        409.
 
         Args:
           environment_uid: The uid of an environment.

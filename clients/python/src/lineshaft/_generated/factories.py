@@ -26,7 +26,7 @@ class Factories(Resource):
     ) -> Page[models.Factory]:
         """List factories.
 
-        Those that the key reaches, in the order of their making.
+        Those that the key reaches, oldest first.
 
         Args:
           search: A part of the name or alias, in any case.
@@ -52,13 +52,13 @@ class Factories(Resource):
     ) -> models.Factory:
         """Create a factory.
 
-        It starts with a foreman. With a repository it follows that: its definition is put in force
-        as soon as it has been read. A key that is limited to factories cannot make one.
+        It starts with a foreman. If you name a repository, it follows that: its definition is
+        applied as soon as it has been read. A key that is limited to factories cannot create one.
 
         Args:
           alias: Letters, digits, spaces, '.', '_' and '-'; unique whatever its case.
           repository: What the factory follows; without it the factory is edited here. Its
-            definition is put in force as soon as it has been read.
+            definition is applied as soon as it has been read.
         """
         request = Request(
             "POST",
@@ -105,18 +105,18 @@ class Factories(Resource):
     ) -> models.Factory:
         """Change a factory.
 
-        What is absent stays; an empty alias or description is taken away. A factory that follows a
+        What is absent stays; an empty alias or description is removed. A factory that follows a
         repository is edited there: only paused and repository can be changed here, and null for
         repository makes it a managed one.
 
         Args:
           factory_uid: The uid of a factory.
-          alias: Empty takes it away.
-          daily_budget: The whole new one; null or an empty object takes it away.
-          description: Empty takes it away.
+          alias: Empty removes it.
+          daily_budget: The whole new budget; null or an empty object removes it.
+          description: Empty removes it.
           paused: Stops or resumes the factory's automations.
-          repository: What the factory is to follow, from now on and instead of anything before;
-            null makes it a managed one with the definition that is in force.
+          repository: What the factory follows from now on; null makes it a managed one with the
+            definition that is in force.
         """
         request = Request(
             "PATCH",
@@ -166,8 +166,8 @@ class Factories(Resource):
     ) -> models.FactoryRunResponse:
         """Give work to a factory.
 
-        Starts a run of the foreman, also while the factory is paused: the pause is for automations.
-        The ticket becomes metadata: ticket_source, ticket_id, ticket_url.
+        Starts a run of the foreman, even while the factory is paused: only its automations are
+        paused. The ticket becomes metadata: ticket_source, ticket_id, ticket_url.
 
         Args:
           factory_uid: The uid of a factory.
@@ -194,11 +194,11 @@ class Factories(Resource):
         factory_uid: str,
         **options: Unpack[CallOptions],
     ) -> models.Factory:
-        """Look at the repository of a factory now.
+        """Read the repository of a factory now.
 
-        Puts in force what the branch has and answers with the result; a commit that was tried
-        before is tried again. Problems of the definition and a repository that cannot be read are
-        reported in repository, with 200. A managed factory is 409.
+        Applies what the branch has and answers with the result; a commit that was tried before is
+        tried again. Problems of the definition and a repository that cannot be read are reported in
+        repository, with 200. A managed factory is answered with 409.
 
         Args:
           factory_uid: The uid of a factory.
@@ -229,14 +229,15 @@ class Factories(Resource):
 
         Args:
           factory_uid: The uid of a factory.
-          filter: As in a trigger. One that names no webhooks listens to all of them.
+          filter: As in a trigger. If it names no webhooks, it listens to all of them.
           delivery_id: A stored delivery of the factory. This or payload.
-          event: Of the trigger: such as issue_opened.
+          event: The trigger's event, such as issue_opened.
           payload: Any JSON value. This or delivery_id.
-          payload_event: What the provider's header says with this payload, such as issues of
-            GitHub; a stored delivery knows its own.
-          provider: Of the trigger: webhook when absent, github, gitlab, linear, slack or jira.
-          webhook_id: Where the payload comes in; absent, the webhook check passes.
+          payload_event: The event in the provider's header with this payload, such as issues for
+            GitHub; a stored delivery has its own.
+          provider: The trigger's provider: webhook if absent, github, gitlab, linear, slack or
+            jira.
+          webhook_id: The webhook that gets the payload; if absent, the webhook check passes.
         """
         request = Request(
             "POST",
@@ -268,7 +269,7 @@ class AsyncFactories(AsyncResource):
     ) -> AsyncPages[models.Factory]:
         """List factories.
 
-        Those that the key reaches, in the order of their making.
+        Those that the key reaches, oldest first.
 
         Args:
           search: A part of the name or alias, in any case.
@@ -294,13 +295,13 @@ class AsyncFactories(AsyncResource):
     ) -> models.Factory:
         """Create a factory.
 
-        It starts with a foreman. With a repository it follows that: its definition is put in force
-        as soon as it has been read. A key that is limited to factories cannot make one.
+        It starts with a foreman. If you name a repository, it follows that: its definition is
+        applied as soon as it has been read. A key that is limited to factories cannot create one.
 
         Args:
           alias: Letters, digits, spaces, '.', '_' and '-'; unique whatever its case.
           repository: What the factory follows; without it the factory is edited here. Its
-            definition is put in force as soon as it has been read.
+            definition is applied as soon as it has been read.
         """
         request = Request(
             "POST",
@@ -347,18 +348,18 @@ class AsyncFactories(AsyncResource):
     ) -> models.Factory:
         """Change a factory.
 
-        What is absent stays; an empty alias or description is taken away. A factory that follows a
+        What is absent stays; an empty alias or description is removed. A factory that follows a
         repository is edited there: only paused and repository can be changed here, and null for
         repository makes it a managed one.
 
         Args:
           factory_uid: The uid of a factory.
-          alias: Empty takes it away.
-          daily_budget: The whole new one; null or an empty object takes it away.
-          description: Empty takes it away.
+          alias: Empty removes it.
+          daily_budget: The whole new budget; null or an empty object removes it.
+          description: Empty removes it.
           paused: Stops or resumes the factory's automations.
-          repository: What the factory is to follow, from now on and instead of anything before;
-            null makes it a managed one with the definition that is in force.
+          repository: What the factory follows from now on; null makes it a managed one with the
+            definition that is in force.
         """
         request = Request(
             "PATCH",
@@ -408,8 +409,8 @@ class AsyncFactories(AsyncResource):
     ) -> models.FactoryRunResponse:
         """Give work to a factory.
 
-        Starts a run of the foreman, also while the factory is paused: the pause is for automations.
-        The ticket becomes metadata: ticket_source, ticket_id, ticket_url.
+        Starts a run of the foreman, even while the factory is paused: only its automations are
+        paused. The ticket becomes metadata: ticket_source, ticket_id, ticket_url.
 
         Args:
           factory_uid: The uid of a factory.
@@ -436,11 +437,11 @@ class AsyncFactories(AsyncResource):
         factory_uid: str,
         **options: Unpack[CallOptions],
     ) -> models.Factory:
-        """Look at the repository of a factory now.
+        """Read the repository of a factory now.
 
-        Puts in force what the branch has and answers with the result; a commit that was tried
-        before is tried again. Problems of the definition and a repository that cannot be read are
-        reported in repository, with 200. A managed factory is 409.
+        Applies what the branch has and answers with the result; a commit that was tried before is
+        tried again. Problems of the definition and a repository that cannot be read are reported in
+        repository, with 200. A managed factory is answered with 409.
 
         Args:
           factory_uid: The uid of a factory.
@@ -471,14 +472,15 @@ class AsyncFactories(AsyncResource):
 
         Args:
           factory_uid: The uid of a factory.
-          filter: As in a trigger. One that names no webhooks listens to all of them.
+          filter: As in a trigger. If it names no webhooks, it listens to all of them.
           delivery_id: A stored delivery of the factory. This or payload.
-          event: Of the trigger: such as issue_opened.
+          event: The trigger's event, such as issue_opened.
           payload: Any JSON value. This or delivery_id.
-          payload_event: What the provider's header says with this payload, such as issues of
-            GitHub; a stored delivery knows its own.
-          provider: Of the trigger: webhook when absent, github, gitlab, linear, slack or jira.
-          webhook_id: Where the payload comes in; absent, the webhook check passes.
+          payload_event: The event in the provider's header with this payload, such as issues for
+            GitHub; a stored delivery has its own.
+          provider: The trigger's provider: webhook if absent, github, gitlab, linear, slack or
+            jira.
+          webhook_id: The webhook that gets the payload; if absent, the webhook check passes.
         """
         request = Request(
             "POST",

@@ -25,7 +25,7 @@ class Notifications(Resource):
     ) -> Page[models.Notification]:
         """List notifications.
 
-        All that your key may see, the oldest first.
+        All that your key may see, oldest first.
 
         Args:
           cursor: From page_info.next_cursor.
@@ -56,20 +56,20 @@ class Notifications(Resource):
         """Create a notification.
 
         An endpoint that gets the state changes of runs as signed requests (Standard Webhooks). It
-        gets every change from now on. A secret that the server generates is in this answer and in
-        no other. At most 50 in all.
+        gets every change from now on. A secret that the server generates is only in this answer. At
+        most 50 in all.
 
         Args:
           url: Where callbacks are sent: https and a public address, unless the server runs with
-            --callback-allow-private. Who may not manage factories sees its host alone.
+            --callback-allow-private. Callers who may not manage factories see only its host.
           all_factories: True in place of factory_uids: all runs, as when both are absent.
           enabled: True when absent.
-          factory_uids: Runs of these factories; absent is all runs. A key that is limited to
+          factory_uids: Runs of these factories; if absent, all runs. A key that is limited to
             factories must name some of them.
           name: The host of the URL when absent.
           run_name: Runs with this configuration name.
           secret: The secret to sign with: whsec_ and base64. Generated when absent.
-          states: Changes to these states; absent is every state.
+          states: Changes to these states; if absent, every state.
         """
         request = Request(
             "POST",
@@ -123,17 +123,19 @@ class Notifications(Resource):
     ) -> models.Notification:
         """Change a notification.
 
-        What is absent stays. Disabled, it gets nothing, and changes that happen meanwhile are not
-        kept for it; enabled again, it gets what waited before and is younger than 72 hours.
+        What is absent stays. While disabled, it gets nothing, and changes that happen meanwhile are
+        not kept for it; when enabled again, it gets earlier pending deliveries that are younger
+        than 72 hours.
 
         Args:
           notification_id: The id of a notification.
           all_factories: True in place of factory_uids: all runs from now on.
-          enabled: Enabled again, it gets at once what waits for it and is younger than 72 hours.
+          enabled: When it is enabled again, it gets at once the pending deliveries that are younger
+            than 72 hours.
           factory_uids: Replaced as a whole.
-          run_name: Empty is any.
-          states: Replaced as a whole; empty is every state.
-          url: What waits goes there, too.
+          run_name: Empty means any.
+          states: Replaced as a whole; empty means every state.
+          url: Pending deliveries also go there.
         """
         request = Request(
             "PATCH",
@@ -159,7 +161,7 @@ class Notifications(Resource):
     ) -> None:
         """Delete a notification.
 
-        Nothing more is sent. Its log goes with it.
+        Nothing more is sent. Its log is deleted with it.
 
         Args:
           notification_id: The id of a notification.
@@ -182,13 +184,13 @@ class Notifications(Resource):
     ) -> models.IssuedNotification:
         """Replace the secret of a notification.
 
-        The old secret ends at once, or after overlap_seconds: until then callbacks carry a
-        signature by each.
+        The old secret ends at once, or after overlap_seconds: until then, callbacks carry a
+        signature with each.
 
         Args:
           notification_id: The id of a notification.
-          overlap_seconds: How long callbacks are signed with the old secret, too; absent, it ends
-            at once.
+          overlap_seconds: How long callbacks are also signed with the old secret; if absent, it
+            ends at once.
           secret: The new secret: whsec_ and base64. Generated when absent.
         """
         request = Request(
@@ -230,7 +232,7 @@ class Notifications(Resource):
     ) -> Page[models.NotificationDelivery]:
         """Read the log of a notification.
 
-        Newest first. What is older than 30 days is removed.
+        Newest first. Deliveries older than 30 days are removed.
 
         Args:
           notification_id: The id of a notification.
@@ -303,7 +305,7 @@ class AsyncNotifications(AsyncResource):
     ) -> AsyncPages[models.Notification]:
         """List notifications.
 
-        All that your key may see, the oldest first.
+        All that your key may see, oldest first.
 
         Args:
           cursor: From page_info.next_cursor.
@@ -334,20 +336,20 @@ class AsyncNotifications(AsyncResource):
         """Create a notification.
 
         An endpoint that gets the state changes of runs as signed requests (Standard Webhooks). It
-        gets every change from now on. A secret that the server generates is in this answer and in
-        no other. At most 50 in all.
+        gets every change from now on. A secret that the server generates is only in this answer. At
+        most 50 in all.
 
         Args:
           url: Where callbacks are sent: https and a public address, unless the server runs with
-            --callback-allow-private. Who may not manage factories sees its host alone.
+            --callback-allow-private. Callers who may not manage factories see only its host.
           all_factories: True in place of factory_uids: all runs, as when both are absent.
           enabled: True when absent.
-          factory_uids: Runs of these factories; absent is all runs. A key that is limited to
+          factory_uids: Runs of these factories; if absent, all runs. A key that is limited to
             factories must name some of them.
           name: The host of the URL when absent.
           run_name: Runs with this configuration name.
           secret: The secret to sign with: whsec_ and base64. Generated when absent.
-          states: Changes to these states; absent is every state.
+          states: Changes to these states; if absent, every state.
         """
         request = Request(
             "POST",
@@ -401,17 +403,19 @@ class AsyncNotifications(AsyncResource):
     ) -> models.Notification:
         """Change a notification.
 
-        What is absent stays. Disabled, it gets nothing, and changes that happen meanwhile are not
-        kept for it; enabled again, it gets what waited before and is younger than 72 hours.
+        What is absent stays. While disabled, it gets nothing, and changes that happen meanwhile are
+        not kept for it; when enabled again, it gets earlier pending deliveries that are younger
+        than 72 hours.
 
         Args:
           notification_id: The id of a notification.
           all_factories: True in place of factory_uids: all runs from now on.
-          enabled: Enabled again, it gets at once what waits for it and is younger than 72 hours.
+          enabled: When it is enabled again, it gets at once the pending deliveries that are younger
+            than 72 hours.
           factory_uids: Replaced as a whole.
-          run_name: Empty is any.
-          states: Replaced as a whole; empty is every state.
-          url: What waits goes there, too.
+          run_name: Empty means any.
+          states: Replaced as a whole; empty means every state.
+          url: Pending deliveries also go there.
         """
         request = Request(
             "PATCH",
@@ -437,7 +441,7 @@ class AsyncNotifications(AsyncResource):
     ) -> None:
         """Delete a notification.
 
-        Nothing more is sent. Its log goes with it.
+        Nothing more is sent. Its log is deleted with it.
 
         Args:
           notification_id: The id of a notification.
@@ -460,13 +464,13 @@ class AsyncNotifications(AsyncResource):
     ) -> models.IssuedNotification:
         """Replace the secret of a notification.
 
-        The old secret ends at once, or after overlap_seconds: until then callbacks carry a
-        signature by each.
+        The old secret ends at once, or after overlap_seconds: until then, callbacks carry a
+        signature with each.
 
         Args:
           notification_id: The id of a notification.
-          overlap_seconds: How long callbacks are signed with the old secret, too; absent, it ends
-            at once.
+          overlap_seconds: How long callbacks are also signed with the old secret; if absent, it
+            ends at once.
           secret: The new secret: whsec_ and base64. Generated when absent.
         """
         request = Request(
@@ -508,7 +512,7 @@ class AsyncNotifications(AsyncResource):
     ) -> AsyncPages[models.NotificationDelivery]:
         """Read the log of a notification.
 
-        Newest first. What is older than 30 days is removed.
+        Newest first. Deliveries older than 30 days are removed.
 
         Args:
           notification_id: The id of a notification.

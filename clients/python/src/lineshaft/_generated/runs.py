@@ -38,19 +38,19 @@ class Runs(Resource):
     ) -> models.RunAgentResponse:
         """Start a run.
 
-        Queues a run and answers when it is durable. Watch it with runs.get or runs.events.
+        Queues a run and answers once it is durable. Watch it with runs.get or runs.events.
 
         Args:
           agent_identity_uid: An agent: the run takes its configuration and belongs to its factory.
-          attachments: Files for the workspace, at most 10 MB together.
+          attachments: Files for the workspace, at most 10 MB in total.
           conversation_id: Continues a conversation.
-          interactive: Accepted; it changes nothing: any run takes follow-ups while it works.
+          interactive: Accepted; it changes nothing: every run takes follow-ups while it works.
           metadata: Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values
             of at most 256 bytes.
-          mode: Only normal is offered; plan and orchestrate are 422.
+          mode: Only normal is supported; plan and orchestrate get 422.
           prompt: What to do, at most 1 MiB. Required unless a skill or conversation_id is given.
-          skill: A skill, owner/repo:name or owner/repo:path; wins over those of config. The owner
-            may be left out of a repository of the run's environment or factory.
+          skill: A skill, owner/repo:name or owner/repo:path; takes precedence over those in config.
+            You may leave out the owner of a repository in the run's environment or factory.
           team: Accepted; every run belongs to the team.
           title: Made from the prompt when absent.
         """
@@ -207,7 +207,8 @@ class Runs(Resource):
     ) -> None:
         """Delete a run.
 
-        Removes an ended run with its log and artifacts. A live one is 409: cancel it first.
+        Removes an ended run with its log and artifacts. A live run is answered with 409: cancel it
+        first.
 
         Args:
           run_id: The id of a run.
@@ -230,11 +231,11 @@ class Runs(Resource):
         """Cancel a run.
 
         The run is CANCELLED when this answers; its processes are gone within 10 seconds. A run that
-        has ended is 400.
+        has ended is answered with 400.
 
         Args:
           run_id: The id of a run.
-          cascade: Cancels the descendants too.
+          cascade: Also cancels the descendants.
         """
         request = Request(
             "POST",
@@ -279,13 +280,13 @@ class Runs(Resource):
     ) -> models.RunFollowupResponse:
         """Send a follow-up.
 
-        Adds a message to a run: before its start, while it works, or after it ended (which reopens
-        it).
+        Adds a message to a run: before it starts, while it works, or after it has ended (which
+        reopens it).
 
         Args:
           run_id: The id of a run.
           message: The message to the agent. May be empty when there is an attachment.
-          mode: Only normal is offered; plan and orchestrate are 422.
+          mode: Only normal is supported; plan and orchestrate get 422.
         """
         request = Request(
             "POST",
@@ -352,7 +353,7 @@ class Runs(Resource):
         Args:
           run_id: The id of a run.
           after: Only events with a greater sequence.
-          limit: Of the JSON form.
+          limit: For the JSON form.
         """
         request = Request(
             "GET",
@@ -420,7 +421,7 @@ class Runs(Resource):
           metadata: metadata[KEY]=VALUE, at most 5; exact, all must hold.
           artifact_type: Runs that have such an artifact.
           q: Words of title, name, skill and the start of the prompt; also an exact run id.
-          cursor: Resumes after this change; from now on without one.
+          cursor: Resumes after this change; without it, the stream begins now.
         """
         request = Request(
             "GET",
@@ -525,7 +526,7 @@ class Runs(Resource):
         run_id: str,
         **options: Unpack[CallOptions],
     ) -> models.HandoffAttachmentsResponse:
-        """List the files that came with a run.
+        """List the files that were attached to a run.
 
         Args:
           run_id: The id of a run.
@@ -544,7 +545,7 @@ class Runs(Resource):
         url: str,
         **options: Unpack[CallOptions],
     ) -> models.RunReference:
-        """Find a run by what it made.
+        """Find a run by what it produced.
 
         The newest run that reported this address as an artifact.
 
@@ -571,7 +572,7 @@ class Runs(Resource):
         url: str | None = None,
         **options: Unpack[CallOptions],
     ) -> models.RunReportResponse:
-        """Report on the own run.
+        """Report on your own run.
 
         For agents: puts a message, notice, plan or address into the log of the run whose run token
         the caller has, while its execution lives. Values of the run's secrets are masked. An
@@ -580,7 +581,7 @@ class Runs(Resource):
         Args:
           run_id: The id of a run.
           level: Of notice; info by default.
-          steps: Of plan: all of them, each time.
+          steps: Of a plan: all of them, each time.
           text: Of message and notice.
           url: Of pull_request and reference.
         """
@@ -604,7 +605,7 @@ class Runs(Resource):
         description: str | None = None,
         **options: Unpack[CallOptions],
     ) -> models.RunReportResponse:
-        """Report a file of the own run.
+        """Report a file of your own run.
 
         For agents: the body is the content, of at most 100 MB. Files in $LINESHAFT_ARTIFACTS are
         stored at the end of a turn without this.
@@ -613,7 +614,7 @@ class Runs(Resource):
           run_id: The id of a run.
           filename: The name of the file, without folders.
           type: FILE by default.
-          mime_type: What it is; by the name's ending when absent.
+          mime_type: Its type; if absent, it follows from the file name.
         """
         request = Request(
             "POST",
@@ -653,19 +654,19 @@ class AsyncRuns(AsyncResource):
     ) -> models.RunAgentResponse:
         """Start a run.
 
-        Queues a run and answers when it is durable. Watch it with runs.get or runs.events.
+        Queues a run and answers once it is durable. Watch it with runs.get or runs.events.
 
         Args:
           agent_identity_uid: An agent: the run takes its configuration and belongs to its factory.
-          attachments: Files for the workspace, at most 10 MB together.
+          attachments: Files for the workspace, at most 10 MB in total.
           conversation_id: Continues a conversation.
-          interactive: Accepted; it changes nothing: any run takes follow-ups while it works.
+          interactive: Accepted; it changes nothing: every run takes follow-ups while it works.
           metadata: Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values
             of at most 256 bytes.
-          mode: Only normal is offered; plan and orchestrate are 422.
+          mode: Only normal is supported; plan and orchestrate get 422.
           prompt: What to do, at most 1 MiB. Required unless a skill or conversation_id is given.
-          skill: A skill, owner/repo:name or owner/repo:path; wins over those of config. The owner
-            may be left out of a repository of the run's environment or factory.
+          skill: A skill, owner/repo:name or owner/repo:path; takes precedence over those in config.
+            You may leave out the owner of a repository in the run's environment or factory.
           team: Accepted; every run belongs to the team.
           title: Made from the prompt when absent.
         """
@@ -822,7 +823,8 @@ class AsyncRuns(AsyncResource):
     ) -> None:
         """Delete a run.
 
-        Removes an ended run with its log and artifacts. A live one is 409: cancel it first.
+        Removes an ended run with its log and artifacts. A live run is answered with 409: cancel it
+        first.
 
         Args:
           run_id: The id of a run.
@@ -845,11 +847,11 @@ class AsyncRuns(AsyncResource):
         """Cancel a run.
 
         The run is CANCELLED when this answers; its processes are gone within 10 seconds. A run that
-        has ended is 400.
+        has ended is answered with 400.
 
         Args:
           run_id: The id of a run.
-          cascade: Cancels the descendants too.
+          cascade: Also cancels the descendants.
         """
         request = Request(
             "POST",
@@ -894,13 +896,13 @@ class AsyncRuns(AsyncResource):
     ) -> models.RunFollowupResponse:
         """Send a follow-up.
 
-        Adds a message to a run: before its start, while it works, or after it ended (which reopens
-        it).
+        Adds a message to a run: before it starts, while it works, or after it has ended (which
+        reopens it).
 
         Args:
           run_id: The id of a run.
           message: The message to the agent. May be empty when there is an attachment.
-          mode: Only normal is offered; plan and orchestrate are 422.
+          mode: Only normal is supported; plan and orchestrate get 422.
         """
         request = Request(
             "POST",
@@ -967,7 +969,7 @@ class AsyncRuns(AsyncResource):
         Args:
           run_id: The id of a run.
           after: Only events with a greater sequence.
-          limit: Of the JSON form.
+          limit: For the JSON form.
         """
         request = Request(
             "GET",
@@ -1035,7 +1037,7 @@ class AsyncRuns(AsyncResource):
           metadata: metadata[KEY]=VALUE, at most 5; exact, all must hold.
           artifact_type: Runs that have such an artifact.
           q: Words of title, name, skill and the start of the prompt; also an exact run id.
-          cursor: Resumes after this change; from now on without one.
+          cursor: Resumes after this change; without it, the stream begins now.
         """
         request = Request(
             "GET",
@@ -1140,7 +1142,7 @@ class AsyncRuns(AsyncResource):
         run_id: str,
         **options: Unpack[CallOptions],
     ) -> models.HandoffAttachmentsResponse:
-        """List the files that came with a run.
+        """List the files that were attached to a run.
 
         Args:
           run_id: The id of a run.
@@ -1159,7 +1161,7 @@ class AsyncRuns(AsyncResource):
         url: str,
         **options: Unpack[CallOptions],
     ) -> models.RunReference:
-        """Find a run by what it made.
+        """Find a run by what it produced.
 
         The newest run that reported this address as an artifact.
 
@@ -1186,7 +1188,7 @@ class AsyncRuns(AsyncResource):
         url: str | None = None,
         **options: Unpack[CallOptions],
     ) -> models.RunReportResponse:
-        """Report on the own run.
+        """Report on your own run.
 
         For agents: puts a message, notice, plan or address into the log of the run whose run token
         the caller has, while its execution lives. Values of the run's secrets are masked. An
@@ -1195,7 +1197,7 @@ class AsyncRuns(AsyncResource):
         Args:
           run_id: The id of a run.
           level: Of notice; info by default.
-          steps: Of plan: all of them, each time.
+          steps: Of a plan: all of them, each time.
           text: Of message and notice.
           url: Of pull_request and reference.
         """
@@ -1219,7 +1221,7 @@ class AsyncRuns(AsyncResource):
         description: str | None = None,
         **options: Unpack[CallOptions],
     ) -> models.RunReportResponse:
-        """Report a file of the own run.
+        """Report a file of your own run.
 
         For agents: the body is the content, of at most 100 MB. Files in $LINESHAFT_ARTIFACTS are
         stored at the end of a turn without this.
@@ -1228,7 +1230,7 @@ class AsyncRuns(AsyncResource):
           run_id: The id of a run.
           filename: The name of the file, without folders.
           type: FILE by default.
-          mime_type: What it is; by the name's ending when absent.
+          mime_type: Its type; if absent, it follows from the file name.
         """
         request = Request(
             "POST",

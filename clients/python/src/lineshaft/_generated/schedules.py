@@ -57,17 +57,17 @@ class Schedules(Resource):
     ) -> models.ScheduledAgentItem:
         """Create a schedule.
 
-        Starts a run at given times, from now on. Times that pass while the server is down are made
-        up by one run. One that is too many is 409.
+        Starts a run at set times, from now on. One run makes up for times that pass while the
+        server is down. Beyond the limit, the answer is 409.
 
         Args:
           cron_schedule: Five cron fields, @daily and the like, or @every 1h.
-          agent_uid: The agent that its runs go to.
+          agent_uid: The agent for its runs.
           enabled: True when absent.
-          metadata: Goes to its runs.
-          mode: Only normal is offered; plan and orchestrate are 422.
-          overlap: skip or queue: what happens while the last run is live. Absent starts the next
-            beside it. Not together with agent_config.concurrency.
+          metadata: Given to its runs.
+          mode: Only normal is supported; plan and orchestrate get 422.
+          overlap: skip or queue: what happens while the last run is live. If absent, the next one
+            starts anyway. Not together with agent_config.concurrency.
           prompt: Required unless agent_config names a skill.
           team: Accepted; every schedule belongs to the team.
           timezone: An IANA name such as Europe/Berlin; UTC when absent.
@@ -134,7 +134,7 @@ class Schedules(Resource):
           schedule_id: The id of a schedule.
           metadata: Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values
             of at most 256 bytes.
-          mode: Only normal is offered; plan and orchestrate are 422.
+          mode: Only normal is supported; plan and orchestrate get 422.
           overlap: skip or queue.
         """
         request = Request(
@@ -201,7 +201,7 @@ class Schedules(Resource):
     ) -> models.ScheduledAgentItem:
         """Resume a schedule.
 
-        It fires from now on; what was missed in the pause is not made up.
+        It fires from now on; times missed during the pause are not made up.
 
         Args:
           schedule_id: The id of a schedule.
@@ -258,17 +258,17 @@ class AsyncSchedules(AsyncResource):
     ) -> models.ScheduledAgentItem:
         """Create a schedule.
 
-        Starts a run at given times, from now on. Times that pass while the server is down are made
-        up by one run. One that is too many is 409.
+        Starts a run at set times, from now on. One run makes up for times that pass while the
+        server is down. Beyond the limit, the answer is 409.
 
         Args:
           cron_schedule: Five cron fields, @daily and the like, or @every 1h.
-          agent_uid: The agent that its runs go to.
+          agent_uid: The agent for its runs.
           enabled: True when absent.
-          metadata: Goes to its runs.
-          mode: Only normal is offered; plan and orchestrate are 422.
-          overlap: skip or queue: what happens while the last run is live. Absent starts the next
-            beside it. Not together with agent_config.concurrency.
+          metadata: Given to its runs.
+          mode: Only normal is supported; plan and orchestrate get 422.
+          overlap: skip or queue: what happens while the last run is live. If absent, the next one
+            starts anyway. Not together with agent_config.concurrency.
           prompt: Required unless agent_config names a skill.
           team: Accepted; every schedule belongs to the team.
           timezone: An IANA name such as Europe/Berlin; UTC when absent.
@@ -335,7 +335,7 @@ class AsyncSchedules(AsyncResource):
           schedule_id: The id of a schedule.
           metadata: Labels: at most 20 keys of 1 to 64 of the characters A-Z a-z 0-9 . _ -, values
             of at most 256 bytes.
-          mode: Only normal is offered; plan and orchestrate are 422.
+          mode: Only normal is supported; plan and orchestrate get 422.
           overlap: skip or queue.
         """
         request = Request(
@@ -402,7 +402,7 @@ class AsyncSchedules(AsyncResource):
     ) -> models.ScheduledAgentItem:
         """Resume a schedule.
 
-        It fires from now on; what was missed in the pause is not made up.
+        It fires from now on; times missed during the pause are not made up.
 
         Args:
           schedule_id: The id of a schedule.

@@ -23,7 +23,7 @@ class Secrets(Resource):
     ) -> Page[models.Secret]:
         """List secrets.
 
-        By name; values are never answered.
+        By name; values are never shown.
 
         Args:
           cursor: From page_info.next_cursor.
@@ -103,8 +103,8 @@ class Secrets(Resource):
         """Update a secret.
 
         What is absent stays. Runs get a new value from their next execution on; webhooks when they
-        are next enabled or their definition applies. So it is with the credential that a webhook
-        generated, too.
+        are next enabled or their definition applies. This also holds for a credential that was
+        generated for a webhook.
 
         Args:
           name: The name of a secret.
@@ -129,7 +129,8 @@ class Secrets(Resource):
     ) -> None:
         """Delete a secret.
 
-        One that a webhook, factory, agent, automation or environment names is 409.
+        A secret that a webhook, factory, agent, automation or environment names is answered with
+        409.
 
         Args:
           name: The name of a secret.
@@ -155,7 +156,7 @@ class AsyncSecrets(AsyncResource):
     ) -> AsyncPages[models.Secret]:
         """List secrets.
 
-        By name; values are never answered.
+        By name; values are never shown.
 
         Args:
           cursor: From page_info.next_cursor.
@@ -235,8 +236,8 @@ class AsyncSecrets(AsyncResource):
         """Update a secret.
 
         What is absent stays. Runs get a new value from their next execution on; webhooks when they
-        are next enabled or their definition applies. So it is with the credential that a webhook
-        generated, too.
+        are next enabled or their definition applies. This also holds for a credential that was
+        generated for a webhook.
 
         Args:
           name: The name of a secret.
@@ -261,7 +262,8 @@ class AsyncSecrets(AsyncResource):
     ) -> None:
         """Delete a secret.
 
-        One that a webhook, factory, agent, automation or environment names is 409.
+        A secret that a webhook, factory, agent, automation or environment names is answered with
+        409.
 
         Args:
           name: The name of a secret.

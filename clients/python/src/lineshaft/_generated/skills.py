@@ -28,15 +28,15 @@ class Skills(Resource):
         """List skills.
 
         The skills of repositories, by name. A repository that cannot be read is left out, unless
-        repo names it. A viewer may name a repository of an environment or a factory; who may start
-        runs, any that the server can read.
+        repo names it. A viewer may name a repository of an environment or a factory; callers who
+        may start runs may name any that the server can read.
 
         Args:
           cursor: From page_info.next_cursor.
           repo: Only the skills of this repository, owner/repo. Otherwise those of all environments
             and factories.
           refresh: Ask the forge again instead of using what was read in the last minute.
-          sort_by: name by default; last_run puts what was used last first.
+          sort_by: name by default; last_run lists the most recently used first.
           include_malformed_skills: Also list files that are not valid skills, with their error.
         """
         request = Request(
@@ -73,15 +73,15 @@ class AsyncSkills(AsyncResource):
         """List skills.
 
         The skills of repositories, by name. A repository that cannot be read is left out, unless
-        repo names it. A viewer may name a repository of an environment or a factory; who may start
-        runs, any that the server can read.
+        repo names it. A viewer may name a repository of an environment or a factory; callers who
+        may start runs may name any that the server can read.
 
         Args:
           cursor: From page_info.next_cursor.
           repo: Only the skills of this repository, owner/repo. Otherwise those of all environments
             and factories.
           refresh: Ask the forge again instead of using what was read in the last minute.
-          sort_by: name by default; last_run puts what was used last first.
+          sort_by: name by default; last_run lists the most recently used first.
           include_malformed_skills: Also list files that are not valid skills, with their error.
         """
         request = Request(

@@ -60,24 +60,23 @@ class Webhooks(Resource):
     ) -> models.IssuedWebhook:
         """Create a webhook.
 
-        A secret that the server generates is in this answer and in no other. A secret that is
-        issued by the provider may be left out: the webhook is then made disabled with needs_secret,
-        and webhooks.rotate takes the secret. At most 20 for a factory.
+        A secret that the server generates is only in this answer. You may leave out a secret that
+        the provider issues: the webhook is then created disabled with needs_secret, and
+        webhooks.rotate takes the secret. At most 20 per factory.
 
         Args:
           factory_uid: The uid of a factory.
           name: Unique in the factory; also a file name of its definition. It cannot be changed.
           auth_mode: token when absent.
-          delivery_id_header: The header that tells deliveries apart.
+          delivery_id_header: The header that identifies a delivery.
           enabled: True when absent.
-          hmac: For signature_scheme hmac alone, and required there.
+          hmac: Only for signature_scheme hmac, which requires it.
           max_body_bytes: 262144 when absent.
-          rate_limit: Deliveries in any minute; 0 means no limit. 60 when absent.
+          rate_limit: Deliveries per minute; 0 means no limit. 60 if absent.
           replay_guard: A body that was accepted before is a duplicate under any delivery id.
-          secret: The secret to use. Absent: a new one is generated, that of secret_name is used, or
-            the provider's comes later with rotateWebhook.
-          secret_name: The managed secret to use if it exists, or to make. Absent:
-            NAME_WEBHOOK_SECRET.
+          secret: The secret to use. If absent, a new one is generated, that of secret_name is used,
+            or the provider's comes later with rotateWebhook.
+          secret_name: The managed secret to use or create. If absent, NAME_WEBHOOK_SECRET.
           signature_scheme: Required with auth_mode signature, refused otherwise.
         """
         request = Request(
@@ -145,14 +144,14 @@ class Webhooks(Resource):
         Args:
           factory_uid: The uid of a factory.
           webhook_uid: The uid of a webhook.
-          auth_mode: Another mode is 422.
-          delivery_id_header: Empty takes it away.
-          enabled: Switching it on takes the value that the managed secret has now.
+          auth_mode: Another mode gets 422.
+          delivery_id_header: Empty removes it.
+          enabled: Enabling it uses the current value of the managed secret.
           hmac: Replaced as a whole.
-          name: Another name is 422: make a second webhook instead.
-          secret: Always 400: use rotateWebhook.
+          name: Another name gets 422: create a second webhook instead.
+          secret: Always gets 400: use rotateWebhook.
           secret_name: Another managed secret, which must exist; its value counts from now on.
-          signature_scheme: Another scheme is 422.
+          signature_scheme: Another scheme gets 422.
         """
         request = Request(
             "PATCH",
@@ -182,8 +181,8 @@ class Webhooks(Resource):
     ) -> None:
         """Delete a webhook.
 
-        Senders get 404 at once. Its log stays until it is old enough; automations that select it
-        stay and do not fire.
+        Senders get 404 at once. Its log stays until it expires; automations that select it stay,
+        but do not fire.
 
         Args:
           factory_uid: The uid of a factory.
@@ -209,13 +208,13 @@ class Webhooks(Resource):
         """Replace the secret of a webhook.
 
         The old secret ends at once, or after overlap_seconds. A webhook that waits for its
-        provider's secret is enabled with it. One that uses a secret which people manage is 409:
-        change the value of that secret instead.
+        provider's secret is enabled with it. A webhook that uses a managed secret is answered with
+        409: change the value of that secret instead.
 
         Args:
           factory_uid: The uid of a factory.
           webhook_uid: The uid of a webhook.
-          overlap_seconds: How long the old secret stays valid; absent, it ends at once.
+          overlap_seconds: How long the old secret stays valid; if absent, it ends at once.
           secret: The new secret; generated when absent. Required for schemes whose provider makes
             it.
         """
@@ -238,15 +237,15 @@ class Webhooks(Resource):
     ) -> models.TestWebhookResponse:
         """Send a test event.
 
-        The server signs the event with the webhook's own secret and takes it as if its sender had
-        sent it: it counts against the rate, is in the log, marked as a test, and starts what
+        The server signs the event with the webhook's own secret and treats it as if its sender had
+        sent it: it counts against the rate limit, is in the log, marked as a test, and starts what
         matches.
 
         Args:
           factory_uid: The uid of a factory.
           webhook_uid: The uid of a webhook.
           body: The text to send as the body. Absent: an example of what the provider sends.
-          event: What the provider's header names, such as issues.
+          event: The event in the provider's header, such as issues.
         """
         request = Request(
             "POST",
@@ -304,24 +303,23 @@ class AsyncWebhooks(AsyncResource):
     ) -> models.IssuedWebhook:
         """Create a webhook.
 
-        A secret that the server generates is in this answer and in no other. A secret that is
-        issued by the provider may be left out: the webhook is then made disabled with needs_secret,
-        and webhooks.rotate takes the secret. At most 20 for a factory.
+        A secret that the server generates is only in this answer. You may leave out a secret that
+        the provider issues: the webhook is then created disabled with needs_secret, and
+        webhooks.rotate takes the secret. At most 20 per factory.
 
         Args:
           factory_uid: The uid of a factory.
           name: Unique in the factory; also a file name of its definition. It cannot be changed.
           auth_mode: token when absent.
-          delivery_id_header: The header that tells deliveries apart.
+          delivery_id_header: The header that identifies a delivery.
           enabled: True when absent.
-          hmac: For signature_scheme hmac alone, and required there.
+          hmac: Only for signature_scheme hmac, which requires it.
           max_body_bytes: 262144 when absent.
-          rate_limit: Deliveries in any minute; 0 means no limit. 60 when absent.
+          rate_limit: Deliveries per minute; 0 means no limit. 60 if absent.
           replay_guard: A body that was accepted before is a duplicate under any delivery id.
-          secret: The secret to use. Absent: a new one is generated, that of secret_name is used, or
-            the provider's comes later with rotateWebhook.
-          secret_name: The managed secret to use if it exists, or to make. Absent:
-            NAME_WEBHOOK_SECRET.
+          secret: The secret to use. If absent, a new one is generated, that of secret_name is used,
+            or the provider's comes later with rotateWebhook.
+          secret_name: The managed secret to use or create. If absent, NAME_WEBHOOK_SECRET.
           signature_scheme: Required with auth_mode signature, refused otherwise.
         """
         request = Request(
@@ -389,14 +387,14 @@ class AsyncWebhooks(AsyncResource):
         Args:
           factory_uid: The uid of a factory.
           webhook_uid: The uid of a webhook.
-          auth_mode: Another mode is 422.
-          delivery_id_header: Empty takes it away.
-          enabled: Switching it on takes the value that the managed secret has now.
+          auth_mode: Another mode gets 422.
+          delivery_id_header: Empty removes it.
+          enabled: Enabling it uses the current value of the managed secret.
           hmac: Replaced as a whole.
-          name: Another name is 422: make a second webhook instead.
-          secret: Always 400: use rotateWebhook.
+          name: Another name gets 422: create a second webhook instead.
+          secret: Always gets 400: use rotateWebhook.
           secret_name: Another managed secret, which must exist; its value counts from now on.
-          signature_scheme: Another scheme is 422.
+          signature_scheme: Another scheme gets 422.
         """
         request = Request(
             "PATCH",
@@ -426,8 +424,8 @@ class AsyncWebhooks(AsyncResource):
     ) -> None:
         """Delete a webhook.
 
-        Senders get 404 at once. Its log stays until it is old enough; automations that select it
-        stay and do not fire.
+        Senders get 404 at once. Its log stays until it expires; automations that select it stay,
+        but do not fire.
 
         Args:
           factory_uid: The uid of a factory.
@@ -453,13 +451,13 @@ class AsyncWebhooks(AsyncResource):
         """Replace the secret of a webhook.
 
         The old secret ends at once, or after overlap_seconds. A webhook that waits for its
-        provider's secret is enabled with it. One that uses a secret which people manage is 409:
-        change the value of that secret instead.
+        provider's secret is enabled with it. A webhook that uses a managed secret is answered with
+        409: change the value of that secret instead.
 
         Args:
           factory_uid: The uid of a factory.
           webhook_uid: The uid of a webhook.
-          overlap_seconds: How long the old secret stays valid; absent, it ends at once.
+          overlap_seconds: How long the old secret stays valid; if absent, it ends at once.
           secret: The new secret; generated when absent. Required for schemes whose provider makes
             it.
         """
@@ -482,15 +480,15 @@ class AsyncWebhooks(AsyncResource):
     ) -> models.TestWebhookResponse:
         """Send a test event.
 
-        The server signs the event with the webhook's own secret and takes it as if its sender had
-        sent it: it counts against the rate, is in the log, marked as a test, and starts what
+        The server signs the event with the webhook's own secret and treats it as if its sender had
+        sent it: it counts against the rate limit, is in the log, marked as a test, and starts what
         matches.
 
         Args:
           factory_uid: The uid of a factory.
           webhook_uid: The uid of a webhook.
           body: The text to send as the body. Absent: an example of what the provider sends.
-          event: What the provider's header names, such as issues.
+          event: The event in the provider's header, such as issues.
         """
         request = Request(
             "POST",
