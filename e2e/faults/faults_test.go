@@ -4,6 +4,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
@@ -18,6 +19,22 @@ import (
 	"github.com/lineshaft/lineshaft/e2e/faults/check"
 )
 
+// program is what the rig tests.
+func program(t *testing.T) string {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Fatal("the rig mounts small file systems and runs PostgreSQL as its own user; run it as root")
+	}
+	if bin := os.Getenv("LINESHAFT_BIN"); bin != "" {
+		return bin
+	}
+	bin := filepath.Join(t.TempDir(), "lineshaft")
+	if out, err := exec.Command("go", "build", "-o", bin, "../../cmd/lineshaft").CombinedOutput(); err != nil {
+		t.Fatalf("build: %v\n%s", err, out)
+	}
+	return bin
+}
+
 // D-2: a short round on each engine; `make faults` has the long ones.
 //
 //nolint:paralleltest // with a lease of 2 s each engine wants the machine for itself
@@ -25,16 +42,7 @@ func TestD2FaultRound(t *testing.T) {
 	if os.Getenv("LINESHAFT_TEST_ALL") == "" {
 		t.Skip("make test-all has this round; it takes two minutes")
 	}
-	if os.Geteuid() != 0 {
-		t.Fatal("the rig mounts small file systems and runs PostgreSQL as its own user; run it as root")
-	}
-	bin := os.Getenv("LINESHAFT_BIN")
-	if bin == "" {
-		bin = filepath.Join(t.TempDir(), "lineshaft")
-		if out, err := exec.Command("go", "build", "-o", bin, "../../cmd/lineshaft").CombinedOutput(); err != nil {
-			t.Fatalf("build: %v\n%s", err, out)
-		}
-	}
+	bin := program(t)
 	seed := os.Getenv("LINESHAFT_TEST_SEED")
 	if seed == "" {
 		seed = "20261117"
@@ -49,6 +57,91 @@ func TestD2FaultRound(t *testing.T) {
 			}
 		})
 	}
+}
+
+// firstWrite ends a context when something is written.
+type firstWrite struct{ cancel context.CancelFunc }
+
+func (w firstWrite) Write(p []byte) (int, error) {
+	w.cancel()
+	return len(p), nil
+}
+
+// Ctrl-C ends everything that a part has started, at whatever moment it comes, and leaves no file system mounted.
+//
+//nolint:paralleltest // each engine wants the machine for itself
+func TestD2InterruptedPart(t *testing.T) {
+	if os.Getenv("LINESHAFT_TEST_ALL") == "" {
+		t.Skip("make test-all has this test; it takes a minute")
+	}
+	bin := program(t)
+	for _, engine := range []string{"sqlite", "postgres"} {
+		for _, moment := range []string{"while it starts", "while faults are made"} {
+			t.Run(engine+" "+moment, func(t *testing.T) {
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				dir, out := t.TempDir(), io.Discard
+				if err := os.Chmod(filepath.Dir(dir), 0o755); err != nil { // the database is another user's
+					t.Fatal(err)
+				}
+				if moment == "while it starts" {
+					go func() {
+						defer cancel()
+						_ = await(ctx, "something is mounted", func(context.Context) bool { return len(mountsBelow(t, dir)) > 0 })
+					}()
+				} else {
+					out = firstWrite{cancel}
+				}
+				ended := make(chan error, 1)
+				go func() {
+					ended <- start(ctx, []string{"-bin", bin, "-engine", engine, "-seed", "1", "-minutes", "10", "-keep", dir}, out)
+				}()
+				<-ctx.Done()
+				asked := time.Now()
+				select {
+				case err := <-ended:
+					if !errors.Is(err, context.Canceled) {
+						t.Errorf("it ended with %v", err)
+					}
+				case <-time.After(time.Minute):
+					t.Fatal("it goes on after a minute")
+				}
+				t.Logf("ended %s after it was asked to", time.Since(asked).Round(time.Millisecond))
+				if left := mountsBelow(t, dir); len(left) > 0 {
+					t.Errorf("still mounted: %v", left)
+				}
+				if err := await(t.Context(), "all processes are gone", func(context.Context) bool { return len(processesOf(dir)) == 0 }); err != nil {
+					t.Errorf("%v: %v", err, processesOf(dir))
+				}
+			})
+		}
+	}
+}
+
+// mountsBelow are the file systems in a folder.
+func mountsBelow(t *testing.T, dir string) (found []string) {
+	t.Helper()
+	text, err := os.ReadFile("/proc/mounts")
+	if err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if strings.Contains(line, " "+dir) {
+			found = append(found, line)
+		}
+	}
+	return found
+}
+
+// processesOf are the command lines that name a folder.
+func processesOf(dir string) (found []string) {
+	files, _ := filepath.Glob("/proc/[0-9]*/cmdline") // the pattern is good
+	for _, file := range files {
+		if line, err := os.ReadFile(file); err == nil && bytes.Contains(line, []byte(dir)) {
+			found = append(found, string(bytes.ReplaceAll(line, []byte{0}, []byte{' '})))
+		}
+	}
+	return found
 }
 
 // echo answers each line with itself.

@@ -96,6 +96,9 @@ func (o *options) runPart(ctx context.Context, out io.Writer) error {
 		return err
 	}
 	p, err := play(ctx, dir, *o, out)
+	if ctx.Err() != nil { // whatever else went wrong then is no finding
+		return fmt.Errorf("interrupted: %w", ctx.Err())
+	}
 	if err != nil {
 		return fmt.Errorf("seed %d on %s: %w", o.seed, o.engine, err)
 	}

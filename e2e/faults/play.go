@@ -62,17 +62,20 @@ func play(ctx context.Context, dir string, o options, out io.Writer) (*part, err
 
 // breakThings calls and makes faults for the time of the part, and then lets calls end.
 func (p *part) breakThings(ctx context.Context, r *rig, calls *workload, o options, out io.Writer) error {
-	length, stop := context.WithTimeout(ctx, o.length)
-	defer stop()
 	var clients, lanes sync.WaitGroup
 	playing, enough := context.WithCancel(ctx)
 	defer enough()
 	clients.Go(func() { calls.play(playing, o.clients) })
 	errs := make([]error, 2)
 	for i, lane := range []string{serverLane, workerLane} {
-		lanes.Go(func() { errs[i] = p.breakLane(length, r, calls, lane, o, out) })
+		lanes.Go(func() { errs[i] = p.breakLane(ctx, r, calls, lane, o, out) })
 	}
 	lanes.Wait()
+	if ctx.Err() != nil { // somebody wants it to end: what is broken is ended, not repaired
+		enough()
+		clients.Wait()
+		return ctx.Err()
+	}
 	err := errors.Join(errs...)
 	if calmed := r.calm(ctx); calmed != nil {
 		err = errors.Join(err, calmed)
@@ -84,10 +87,11 @@ func (p *part) breakThings(ctx context.Context, r *rig, calls *workload, o optio
 	return err
 }
 
-// breakLane makes one fault after the other until the time is over. Every class comes once
-// before one comes again.
-func (p *part) breakLane(length context.Context, r *rig, calls *workload, lane string, o options, out io.Writer) error {
-	ctx := context.WithoutCancel(length)
+// breakLane makes one fault after the other until the time is over; the last one is brought to its
+// end, unless ctx ends. Every class comes once before one comes again.
+func (p *part) breakLane(ctx context.Context, r *rig, calls *workload, lane string, o options, out io.Writer) error {
+	length, stop := context.WithTimeout(ctx, o.length)
+	defer stop()
 	random := rand.New(rand.NewPCG(o.seed, uint64(len(lane)+int(lane[0]))))
 	var bag []fault
 	for length.Err() == nil {

@@ -33,7 +33,7 @@ type database struct {
 
 const databaseMegabytes = 700
 
-// newCluster makes and starts both.
+// newCluster makes and starts both. What there is of it must be stopped, whatever the error.
 func newCluster(ctx context.Context, dir, self string) (*cluster, error) {
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb") // the pattern is good
 	if len(found) == 0 {
@@ -43,29 +43,29 @@ func newCluster(ctx context.Context, dir, self string) (*cluster, error) {
 	for i := range c.nodes {
 		port, err := freePort(ctx)
 		if err != nil {
-			return nil, err
+			return c, err
 		}
 		n := &database{mount: filepath.Join(dir, fmt.Sprintf("pg%d", i)), port: port}
 		if n.disk, err = newDisk(n.mount + ".sock"); err != nil {
-			return nil, err
+			return c, err
 		}
 		n.data, n.name = filepath.Join(n.mount, "data"), fmt.Sprintf("postgres-%d", i)
 		n.process.log, n.process.dir = filepath.Join(dir, n.name+".log"), "/"
 		n.args = c.owner(self, wrapRole, n.disk.path, filepath.Join(c.bin, "postgres"), "-D", n.data, "-p", fmt.Sprint(port))
 		c.nodes[i] = n
 		if err := mountSmall(ctx, n.mount, databaseMegabytes); err != nil {
-			return nil, err
+			return c, err
 		}
 		if err := exec.CommandContext(ctx, "chown", "postgres", n.mount).Run(); err != nil {
-			return nil, fmt.Errorf("chown: %w", err)
+			return c, fmt.Errorf("chown: %w", err)
 		}
 	}
 	if err := c.init(ctx); err != nil {
-		return nil, err
+		return c, err
 	}
 	var err error
 	if c.replication, err = newLink(ctx, "replication", c.address(0)); err != nil {
-		return nil, err
+		return c, err
 	}
 	return c, c.addReplica(ctx)
 }
@@ -216,13 +216,12 @@ func databaseURL(l *link) string {
 func (c *cluster) stop(ctx context.Context) {
 	for _, n := range c.nodes {
 		if n != nil {
-			n.stop(ctx, syscall.SIGQUIT, 5*time.Second)
+			n.disk.set(0, false)
+			thaw(n.pid()) // also those below it, which would stay
+			n.stop(ctx, syscall.SIGQUIT, closePatience)
 			_ = n.disk.listener.Close()
 			unmount(n.mount)
 		}
-	}
-	if c.replication != nil {
-		_ = c.replication.close()
 	}
 }
 

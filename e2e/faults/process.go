@@ -97,7 +97,7 @@ func (p *process) kill() {
 	}
 }
 
-// stop asks the process to end, and ends it when it does not.
+// stop asks the process to end, and ends it when it does not, or when nobody waits any more.
 func (p *process) stop(ctx context.Context, with syscall.Signal, patience time.Duration) {
 	if !p.running() {
 		return

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -110,10 +112,10 @@ func (r *rig) addServer(ctx context.Context, i int, self, bin string) error {
 	}
 	address := fmt.Sprintf("127.0.0.1:%d", port)
 	s := &server{url: "http://" + address, data: filepath.Join(r.dir, fmt.Sprintf("server%d", i))}
+	r.servers = append(r.servers, s) // from here on close sees to it
 	if err := mountSmall(ctx, s.data, serverMegabytes); err != nil {
 		return err
 	}
-	r.servers = append(r.servers, s)
 	database := filepath.Join(s.data, "l.db")
 	if r.pg != nil {
 		if s.database, err = newLink(ctx, fmt.Sprintf("server%d to database", i), r.pg.address(r.pg.primary)); err != nil {
@@ -241,18 +243,16 @@ func (r *rig) awaitServers(ctx context.Context) error {
 // links are all ways between processes.
 func (r *rig) links() (all []*link) {
 	for _, s := range r.servers {
-		all = append(all, s.front)
-		if s.database != nil {
-			all = append(all, s.database)
-		}
+		all = append(all, s.front, s.database)
 	}
 	for _, w := range r.workers {
 		all = append(all, w.link)
 	}
-	if r.pg != nil && r.pg.replication != nil {
+	if r.pg != nil {
 		all = append(all, r.pg.replication)
 	}
-	return all
+	// SQLite has fewer, and so has a rig that was not completed.
+	return slices.DeleteFunc(all, func(l *link) bool { return l == nil })
 }
 
 // calm ends every fault that may still hold, and waits until all is ready.
@@ -278,19 +278,27 @@ func (r *rig) calm(ctx context.Context) error {
 	return r.awaitReady(ctx)
 }
 
-// close ends everything.
+// closePatience is how long processes may take to end by themselves.
+const closePatience = 5 * time.Second
+
+// close ends everything, all at once; when ctx has ended, without waiting for anything.
 func (r *rig) close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
-	defer cancel()
+	if r.disk != nil {
+		r.disk.set(0, false) // who waits for it cannot end
+	}
+	var all sync.WaitGroup
 	for _, w := range r.workers {
 		w.signal(syscall.SIGCONT)
-		w.stop(ctx, syscall.SIGTERM, 5*time.Second)
+		all.Go(func() { w.stop(ctx, syscall.SIGTERM, closePatience) })
 	}
 	for _, s := range r.servers {
 		s.signal(syscall.SIGCONT)
-		s.stop(ctx, syscall.SIGTERM, 5*time.Second)
-		unmount(s.data)
+		all.Go(func() {
+			s.stop(ctx, syscall.SIGTERM, closePatience)
+			unmount(s.data)
+		})
 	}
+	all.Wait()
 	if r.proxy != nil {
 		r.proxy.kill()
 	}
