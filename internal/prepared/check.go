@@ -63,10 +63,10 @@ type checks struct {
 	mu    sync.Mutex
 	begun int
 
-	looking sync.Mutex
-	ended   int   // guarded by looking
-	found   error // of the last one; guarded by looking
-	read    bool  // its contents were read, or written, by this process; guarded by looking
+	looking chan struct{} // has an element while somebody looks
+	ended   int           // guarded by looking
+	found   error         // of the last one; guarded by looking
+	read    bool          // its contents were read, or written, by this process; guarded by looking
 }
 
 // Check compares the tree with what was kept: names, modes, sizes, times and targets each
@@ -76,8 +76,12 @@ func (l *Layer) Check(ctx context.Context) error {
 	l.mu.Lock()
 	want := l.begun + 1
 	l.mu.Unlock()
-	l.looking.Lock()
-	defer l.looking.Unlock()
+	select {
+	case l.looking <- struct{}{}:
+		defer func() { <-l.looking }()
+	case <-ctx.Done():
+		return fmt.Errorf("check layer: %w", context.Cause(ctx))
+	}
 	if l.ended >= want {
 		return l.found
 	}

@@ -137,8 +137,7 @@ func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
 	if c.Entries++; c.Entries > c.limits.entries {
 		return fmt.Errorf("%w: more than %d files", ErrUnfit, c.limits.entries)
 	}
-	const block = 4096
-	if c.Bytes += block + (info.Size+block-1)/block*block; c.Bytes > c.limits.bytes {
+	if c.Bytes += onDisk(info.Size); c.Bytes > c.limits.bytes {
 		return fmt.Errorf("%w: more than %d MB", ErrUnfit, c.limits.bytes/1_000_000)
 	}
 	if uid := int(info.UID); uid != os.Geteuid() {
@@ -170,6 +169,12 @@ func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
 	}
 	_, _ = fmt.Fprintf(c.hash, "%q %o %d %d %q\n", name, keptMode(info.Mode), size, info.Modified.UnixNano(), target) // a hash never fails
 	return err
+}
+
+// onDisk is what a file takes there, with its name and all that is known of it.
+func onDisk(size int64) int64 {
+	const block = 4096
+	return block + (size+block-1)/block*block
 }
 
 // keptMode is what a copy has of a mode: no program becomes another user's.

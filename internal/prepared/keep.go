@@ -14,20 +14,28 @@ import (
 
 // Keep keeps a copy of a folder, in which nothing may run, as the layer of a key. When
 // it returns the folder may be used; the layer is complete a little later. A layer that
-// exists, or is being made, stays.
-func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts) error {
+// exists, or is being made, stays. Over, which may be nil, then gets what is kept, or why nothing
+// is; it is not called after an error.
+func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts, over func(Facts, error)) error {
 	if !s.begin(key.ID) {
+		report(over, facts, nil)
 		return nil
 	}
 	half := s.path("new", rand.Text())
-	err := s.copyHalf(ctx, dir, half, &facts)
+	err := s.copyHalf(ctx, key.ID, dir, half, &facts)
 	if err != nil {
 		err = errors.Join(err, tree.Remove(context.WithoutCancel(ctx), half))
 		s.end(key.ID)
 		return keepError(err)
 	}
-	go s.finish(context.WithoutCancel(ctx), key, half, facts, nil)
+	s.finishing.Go(func() { s.finish(key, half, facts, nil, over) })
 	return nil
+}
+
+func report(over func(Facts, error), facts Facts, err error) {
+	if over != nil {
+		over(facts, err)
+	}
 }
 
 func keepError(err error) error {
@@ -37,11 +45,18 @@ func keepError(err error) error {
 	return fmt.Errorf("keep layer: %w", err)
 }
 
-// copyHalf copies a folder to where it is a layer that is not complete.
-func (s *Store) copyHalf(ctx context.Context, dir, half string, facts *Facts) error {
-	err := errors.Join(s.evict(ctx, 0), s.spare(), os.MkdirAll(filepath.Join(half, "tree"), 0o700))
-	if err == nil {
-		facts.copied, err = copyTree(ctx, dir, filepath.Join(half, "tree"), s.config.MaxBytes)
+// copyHalf copies a folder to where it is a layer that is not complete. Its space is taken before:
+// layers that are made at the same time fit together.
+func (s *Store) copyHalf(ctx context.Context, id, dir, half string, facts *Facts) error {
+	found, err := look(ctx, dir, false, s.config.MaxBytes)
+	if err != nil {
+		return err
+	}
+	if err := s.evict(ctx, id, found.Bytes); err != nil {
+		return err
+	}
+	if err = errors.Join(s.spare(), os.MkdirAll(filepath.Join(half, "tree"), 0o700)); err == nil {
+		facts.copied, err = copyTree(ctx, dir, filepath.Join(half, "tree"), found.Bytes)
 	}
 	if err == nil {
 		err = s.spare()
@@ -50,31 +65,40 @@ func (s *Store) copyHalf(ctx context.Context, dir, half string, facts *Facts) er
 }
 
 // finish completes a layer, after what is still to be done.
-func (s *Store) finish(ctx context.Context, key Key, half string, facts Facts, before func(*Facts) error) {
-	defer s.end(key.ID)
+func (s *Store) finish(key Key, half string, facts Facts, before func(*Facts) error, over func(Facts, error)) {
 	var err error
 	if before != nil {
 		err = before(&facts)
 	}
 	if err == nil {
 		facts.Group = key.Group
-		err = s.complete(ctx, &Layer{Facts: facts, store: s, id: key.ID, checks: checks{read: true}}, half)
+		err = s.complete(s.newLayer(key.ID, facts, true), half)
 	}
 	if err != nil {
-		s.config.Warn(errors.Join(err, tree.Remove(ctx, half)))
+		s.config.Warn(errors.Join(err, tree.Remove(context.WithoutCancel(s.life), half)))
+		err = keepError(err)
 	}
+	s.end(key.ID)
+	report(over, facts, err)
 }
 
 // KeepOver is Keep for a folder on top of a layer that the caller has taken. It gets
 // what was written, and by whom: only that is copied before it returns, and the rest while
 // the folder is used. It fails when what was written cannot be copied alone.
-func (s *Store) KeepOver(ctx context.Context, key Key, base *Layer, written string, owner int, facts Facts) error {
+func (s *Store) KeepOver(ctx context.Context, key Key, base *Layer, written string, owner int, facts Facts, over func(Facts, error)) error {
 	if !s.begin(key.ID) {
+		report(over, facts, nil)
 		return nil
 	}
 	view := s.path("views", rand.Text())
 	m := overlay.Mount{Lower: base.Tree(), Store: filepath.Join(view, "store"), At: filepath.Join(view, "at"), Owner: owner}
-	err := errors.Join(s.spare(), os.MkdirAll(m.At, 0o700), os.Mkdir(m.Store, 0o700))
+	size, err := bytesIn(ctx, written)
+	if err == nil {
+		err = s.evict(ctx, key.ID, size)
+	}
+	if err == nil {
+		err = errors.Join(s.spare(), os.MkdirAll(m.At, 0o700), os.Mkdir(m.Store, 0o700))
+	}
 	if err == nil {
 		err = overlay.CopyStore(ctx, written, m.Store)
 	}
@@ -86,17 +110,34 @@ func (s *Store) KeepOver(ctx context.Context, key Key, base *Layer, written stri
 	s.mu.Lock()
 	base.users++
 	s.mu.Unlock()
-	ctx = context.WithoutCancel(ctx)
 	half := s.path("new", rand.Text())
-	go s.finish(ctx, key, half, facts, func(facts *Facts) (err error) {
+	before := func(facts *Facts) (err error) {
 		defer base.Release()
-		defer func() { err = errors.Join(err, overlay.Unmount(m.At), tree.Remove(ctx, view)) }()
-		if err := errors.Join(s.anchorViews(), m.Mount(ctx)); err != nil {
+		defer func() {
+			err = errors.Join(err, overlay.Unmount(m.At), tree.Remove(context.WithoutCancel(s.life), view))
+		}()
+		if err := errors.Join(s.anchorViews(), m.Mount(s.life)); err != nil {
 			return err
 		}
-		return s.copyHalf(ctx, m.At, half, facts)
-	})
+		return s.copyHalf(s.life, key.ID, m.At, half, facts)
+	}
+	s.finishing.Go(func() { s.finish(key, half, facts, before, over) })
 	return nil
+}
+
+// bytesIn is what a folder takes on the disk.
+func bytesIn(ctx context.Context, dir string) (sum int64, err error) {
+	folder, err := os.Open(dir)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = folder.Close() }()
+	walker := tree.Walker{Visit: func(e *tree.Entry) error {
+		sum += onDisk(e.Info.Size)
+		return nil
+	}}
+	err = walker.Walk(ctx, folder)
+	return sum, err
 }
 
 // anchorViews is for agents that start while a view is mounted: they must not hold it.

@@ -140,7 +140,7 @@ func TestX14LayerIsTheTree(t *testing.T) {
 		t.Fatal("there is a layer before any was kept")
 	}
 	facts := Facts{Made: time.Now(), Cost: time.Minute, Repositories: recipe("1").Repositories}
-	if err := s.Keep(t.Context(), k, source, facts); err != nil {
+	if err := s.Keep(t.Context(), k, source, facts, nil); err != nil {
 		t.Fatal(err)
 	}
 	s.Wait()
@@ -226,7 +226,7 @@ func TestX14Nearest(t *testing.T) {
 	for _, commit := range []string{"1", "2"} {
 		now = now.Add(time.Second)
 		facts := Facts{Made: now, Repositories: recipe(commit).Repositories}
-		if err := s.Keep(t.Context(), key(t, s, recipe(commit)), source, facts); err != nil {
+		if err := s.Keep(t.Context(), key(t, s, recipe(commit)), source, facts, nil); err != nil {
 			t.Fatal(err)
 		}
 		s.Wait()
@@ -257,7 +257,7 @@ func TestX14Bounds(t *testing.T) {
 	keep := func(commit string) {
 		t.Helper()
 		now = now.Add(time.Minute)
-		if err := s.Keep(t.Context(), key(t, s, recipe(commit)), source, Facts{Made: now}); err != nil {
+		if err := s.Keep(t.Context(), key(t, s, recipe(commit)), source, Facts{Made: now}, nil); err != nil {
 			t.Fatal(err)
 		}
 		s.Wait()
@@ -284,7 +284,9 @@ func TestX14Bounds(t *testing.T) {
 	keep("4")
 	has("1", "4")
 	second := s.Take(key(t, s, recipe("4")))
-	keep("2") // both are in use
+	if err := s.Keep(t.Context(), key(t, s, recipe("2")), source, Facts{Made: now}, nil); !errors.Is(err, ErrNoRoom) {
+		t.Errorf("both are in use, and a third gives %v", err)
+	}
 	has("1", "4")
 	if err := held.CopyTo(t.Context(), t.TempDir()); err != nil {
 		t.Error(err)
@@ -331,7 +333,7 @@ func TestX14UnfitTrees(t *testing.T) {
 				t.Fatal(err)
 			}
 			s := open(t, folderFor(t))
-			err := s.Keep(t.Context(), key(t, s, recipe("1")), source, Facts{Made: time.Now()})
+			err := s.Keep(t.Context(), key(t, s, recipe("1")), source, Facts{Made: time.Now()}, nil)
 			if !errors.Is(err, ErrUnfit) || !strings.Contains(err.Error(), test.says) {
 				t.Errorf("error %v, want one that says %q", err, test.says)
 			}
@@ -397,7 +399,7 @@ func TestX14DamageIsFound(t *testing.T) {
 			t.Parallel()
 			s := open(t, folderFor(t))
 			k := key(t, s, recipe("1"))
-			if err := s.Keep(t.Context(), k, fill(t, t.TempDir()), Facts{Made: time.Now()}); err != nil {
+			if err := s.Keep(t.Context(), k, fill(t, t.TempDir()), Facts{Made: time.Now()}, nil); err != nil {
 				t.Fatal(err)
 			}
 			s.Wait()
@@ -426,7 +428,7 @@ func TestX14KeepEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	gone := errors.New("the run was cancelled")
 	cancel(gone)
-	if err := s.Keep(ctx, key(t, s, recipe("1")), fill(t, t.TempDir()), Facts{}); !errors.Is(err, gone) {
+	if err := s.Keep(ctx, key(t, s, recipe("1")), fill(t, t.TempDir()), Facts{}, nil); !errors.Is(err, gone) {
 		t.Errorf("error %v", err)
 	}
 	if entries, _ := os.ReadDir(s.path("new")); len(entries) != 0 {
@@ -446,7 +448,7 @@ func TestX14OldLayerIsReplaced(t *testing.T) {
 	k, err := s.Key(recipe("a"))
 	for range 2 {
 		if err == nil {
-			err = s.Keep(t.Context(), k, source, Facts{Made: now})
+			err = s.Keep(t.Context(), k, source, Facts{Made: now}, nil)
 		}
 		if s.Wait(); err != nil {
 			t.Fatal(err)

@@ -53,9 +53,16 @@ type Store struct {
 	layers map[string]*Layer
 	bytes  int64
 	making map[string][]*Turn // with those that end when the layer is complete, or given up
-	turns  map[string]*Turn
-	closed bool
-	idle   *sync.Cond // no layer is being completed
+	// reserved are the bytes of those that are being made, by id.
+	reserved map[string]int64
+	turns    map[string]*Turn
+	closed   bool
+	idle     *sync.Cond // no layer is being completed
+
+	finishing sync.WaitGroup
+	// life is the context of what is done after Keep has returned.
+	life    context.Context
+	endLife context.CancelCauseFunc
 }
 
 // Facts are what is known of a layer.
@@ -93,7 +100,10 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	if config.Used == nil {
 		config.Used = func() (map[string]bool, error) { return nil, nil }
 	}
-	s := &Store{config: config, layers: map[string]*Layer{}, making: map[string][]*Turn{}, turns: map[string]*Turn{}}
+	s := &Store{
+		config: config, layers: map[string]*Layer{}, making: map[string][]*Turn{}, reserved: map[string]int64{}, turns: map[string]*Turn{},
+	}
+	s.life, s.endLife = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.idle = sync.NewCond(&s.mu)
 	if err := s.open(ctx); err != nil {
 		return nil, fmt.Errorf("prepared environments: %w", err)
@@ -138,7 +148,11 @@ func (s *Store) open(ctx context.Context) error {
 		}
 		s.layers[l.id], s.bytes = l, s.bytes+l.Bytes
 	}
-	return s.evict(ctx, 0)
+	return s.evict(ctx, "", 0)
+}
+
+func (s *Store) newLayer(id string, facts Facts, read bool) *Layer {
+	return &Layer{Facts: facts, store: s, id: id, checks: checks{looking: make(chan struct{}, 1), read: read}}
 }
 
 func (s *Store) path(parts ...string) string {
@@ -149,7 +163,7 @@ func (s *Store) path(parts ...string) string {
 var layerID = regexp.MustCompile(`^[0-9a-f]{32}$`)
 
 func (s *Store) read(id string) (*Layer, error) {
-	l := &Layer{store: s, id: id}
+	l := s.newLayer(id, Facts{}, false)
 	name := s.path("layers", id, "layer.json")
 	info, err := os.Stat(name)
 	if err != nil || !layerID.MatchString(id) {
@@ -247,6 +261,7 @@ func (s *Store) end(id string) {
 		s.endTurn(t)
 	}
 	delete(s.making, id)
+	delete(s.reserved, id)
 	s.idle.Broadcast()
 }
 
@@ -262,9 +277,12 @@ func (s *Store) spare() error {
 	return nil
 }
 
-// complete writes what is known of a layer, flushes all of it to the disk, makes room
-// and gives it its name.
-func (s *Store) complete(ctx context.Context, l *Layer, half string) error {
+// complete writes what is known of a layer, flushes all of it to the disk and gives it
+// its name.
+func (s *Store) complete(l *Layer, half string) error {
+	if s.life.Err() != nil {
+		return fmt.Errorf("complete layer: %w", context.Cause(s.life))
+	}
 	text, err := json.Marshal(l.Facts)
 	if err != nil {
 		return fmt.Errorf("complete layer: %w", err)
@@ -276,28 +294,27 @@ func (s *Store) complete(ctx context.Context, l *Layer, half string) error {
 	if err != nil {
 		return fmt.Errorf("complete layer: %w", err)
 	}
-	if err := errors.Join(flush(folder), folder.Close(), s.evict(ctx, l.Bytes)); err != nil {
+	if err := errors.Join(flush(folder), folder.Close()); err != nil {
 		return fmt.Errorf("complete layer: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.bytes+l.Bytes > s.config.MaxBytes {
-		return fmt.Errorf("complete layer: %w: all others are in use", ErrNoRoom)
-	}
 	if err := os.Rename(half, s.path("layers", l.id)); err != nil {
 		return fmt.Errorf("complete layer: %w", err)
 	}
 	l.used = s.config.Now()
 	s.layers[l.id], s.bytes = l, s.bytes+l.Bytes
+	delete(s.reserved, l.id)
 	return nil
 }
 
 // Sweep removes layers that are too old, also while nobody prepares anything.
-func (s *Store) Sweep(ctx context.Context) error { return s.evict(ctx, 0) }
+func (s *Store) Sweep(ctx context.Context) error { return s.evict(ctx, "", 0) }
 
 // evict removes layers that are too old, and the least recently used until there is
-// room for that many more bytes; none that is in use.
-func (s *Store) evict(ctx context.Context, more int64) error {
+// room for that many more bytes of a layer that is being made, which are then reserved; none
+// that is in use.
+func (s *Store) evict(ctx context.Context, id string, more int64) error {
 	used, err := s.config.Used()
 	if err != nil {
 		return err
@@ -310,15 +327,30 @@ func (s *Store) evict(ctx context.Context, more int64) error {
 				victim = l
 			}
 		}
-		enough := victim == nil || !s.old(victim) && s.bytes+more <= s.config.MaxBytes
+		fits := s.bytes+s.beingMade()+more <= s.config.MaxBytes
+		enough := victim == nil || fits && !s.old(victim)
+		if enough && fits && more > 0 {
+			s.reserved[id] += more
+		}
 		s.mu.Unlock()
 		if enough {
+			if !fits && more > 0 {
+				return fmt.Errorf("%w: all others are in use or being made", ErrNoRoom)
+			}
 			return nil
 		}
 		if err := s.remove(ctx, victim, false); err != nil {
 			return err
 		}
 	}
+}
+
+// beingMade is how many bytes are reserved. The caller holds s.mu.
+func (s *Store) beingMade() (sum int64) {
+	for _, bytes := range s.reserved {
+		sum += bytes
+	}
+	return sum
 }
 
 // before says which of two layers goes first.
@@ -358,12 +390,20 @@ func (s *Store) Usage() (layers int, bytes int64) {
 	return len(s.layers), s.bytes
 }
 
-// Close waits for layers that are being completed; no more are begun.
+// errClosed is why a layer is given up that Close did not wait for.
+var errClosed = errors.New("the store is closed")
+
+// Close waits for layers that are being completed; no more are begun. When ctx ends they are
+// given up.
 func (s *Store) Close(ctx context.Context) {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
+	stop := context.AfterFunc(ctx, func() { s.endLife(errClosed) })
 	s.Wait()
+	s.finishing.Wait() // all have begun: none is begun any more
+	stop()
+	s.endLife(errClosed)
 	if err := s.clearViews(context.WithoutCancel(ctx)); err != nil {
 		s.config.Warn(err)
 	}

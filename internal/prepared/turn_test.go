@@ -34,7 +34,7 @@ func TestX14OneOfManyPrepares(t *testing.T) {
 				return
 			}
 			made.Add(1)
-			if err := s.Keep(t.Context(), k, source, Facts{Made: time.Now()}); err != nil {
+			if err := s.Keep(t.Context(), k, source, Facts{Made: time.Now()}, nil); err != nil {
 				t.Error(err)
 			}
 			kept = k.ID

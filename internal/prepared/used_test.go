@@ -15,7 +15,7 @@ func TestX14SweepLeavesWhatIsUsed(t *testing.T) {
 	})
 	source := fill(t, t.TempDir())
 	for _, commit := range []string{"1", "2"} {
-		if err := s.Keep(t.Context(), key(t, s, recipe(commit)), source, Facts{Made: now}); err != nil {
+		if err := s.Keep(t.Context(), key(t, s, recipe(commit)), source, Facts{Made: now}, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -58,6 +58,7 @@ type execution struct {
 	tools     []harness.ToolServer // by name, with their secrets
 	ending    sync.WaitGroup       // for the ends of processes
 	closed    bool                 // for close
+	keeping   <-chan struct{}      // is closed when the environment is kept, or is not
 	gate      gate                 // to models and tool servers
 	models    *model.Set           // of a run with a key of its own
 
@@ -304,6 +305,7 @@ func (e *execution) conclude(session harness.Session, result lineshaft.TurnResul
 		e.started() // a harness that starts nothing may have left it out
 	}
 	e.storeFiles()
+	e.awaitKept()
 	if !e.outbox.drained(e.life) {
 		return nil, context.Cause(e.life)
 	}

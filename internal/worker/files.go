@@ -22,7 +22,7 @@ func (e *execution) openWorkspace(ctx context.Context) error {
 	if from := e.job.Continues; from != nil {
 		request.From, request.FromNumber = from.RunID, from.Executions
 	}
-	request.Layer = func(id string) (workspace.Layer, bool) { return e.worker.layerFor(id, e.slot) }
+	request.Layer = func(id string) (workspace.Layer, bool) { return e.worker.layerFor(ctx, id, e.slot) }
 	ws, err := e.worker.workspaces.Open(ctx, request)
 	if err != nil {
 		return err

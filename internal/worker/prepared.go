@@ -69,12 +69,18 @@ func (w *Worker) openLayers(ctx context.Context) {
 }
 
 // layerFor is a layer that a workspace is on top of, for the user of a slot.
-func (w *Worker) layerFor(id string, slot int) (l workspace.Layer, ok bool) {
+// It is looked at as at any start: a disk or a person may have changed it meanwhile.
+func (w *Worker) layerFor(ctx context.Context, id string, slot int) (l workspace.Layer, ok bool) {
 	if w.layers == nil || w.views == nil {
 		return l, false
 	}
-	found := w.layers.Find(id)
+	found := w.layers.TakeID(id) // the state of the workspace holds it after that
 	if found == nil {
+		return l, false
+	}
+	defer found.Release()
+	if err := found.Check(ctx); err != nil {
+		w.logger.WarnContext(ctx, "put kept workspace on prepared environment", "layer", id, "err", err)
 		return l, false
 	}
 	return w.below(found, slot), true
@@ -107,8 +113,34 @@ type preparation struct {
 	below *prepared.Layer
 	// word says what was done with the files of base.
 	word string
-	// base is what it started on; zero for a cold start.
-	base prepared.Facts
+	// base is what it started on; zero for a cold start. Layer is its id.
+	base  prepared.Facts
+	layer string
+}
+
+// The steps of an environment, besides the ways to start.
+const stepKept = "kept"
+
+// show puts a step of the environment into the log, for people and for the environment's page.
+func (p *preparation) show(step lineshaft.EnvironmentStep, format string, args ...any) {
+	step.Worker, step.Layer = p.worker.config.WorkerHost, step.Layer[:min(len(step.Layer), layerName)]
+	p.put(lineshaft.NoticeData{Level: "info", Text: fmt.Sprintf(format, args...), Environment: &step})
+}
+
+// layerName is how much of a layer's id tells it apart from others.
+const layerName = 12
+
+// showCold says why a start is cold.
+func (p *preparation) showCold(why string) {
+	p.show(lineshaft.EnvironmentStep{Step: string(StartCold), Reason: why}, "Cold start: %s.", why)
+}
+
+// showWarm says that the start is on a layer, and what that has saved.
+func (p *preparation) showWarm(start Start, saved time.Duration, format string, args ...any) {
+	p.worker.config.SetUp(start, saved)
+	p.show(lineshaft.EnvironmentStep{
+		Step: string(start), Layer: p.layer, Files: p.base.Entries, Bytes: p.base.Bytes, SavedSeconds: saved.Seconds(),
+	}, format, args...)
 }
 
 func (e *execution) newPreparation() (*preparation, error) {
@@ -133,15 +165,15 @@ func (p *preparation) run(ctx context.Context) error {
 	}
 	if p.worker.layers == nil {
 		if _, isolates := p.worker.config.Sandbox.(system); !isolates && p.worker.config.CacheBytes > 0 {
-			p.tellf("Cold start: a worker without isolation keeps no prepared environments.")
+			p.showCold("a worker without isolation keeps no prepared environments")
 		} else if isolates && p.worker.config.CacheBytes > 0 {
-			p.tellf("Cold start: this worker cannot keep prepared environments; its log says why.")
+			p.showCold("this worker cannot keep prepared environments; its log says why")
 		}
 		return p.cold(ctx)
 	}
 	if err := p.find(ctx); lineshaft.CodeOf(err) == lineshaft.CodeUnavailable && ctx.Err() == nil {
 		p.warn(ctx, "find what a clone would give", err)
-		p.tellf("Cold start: the host did not say what it has.")
+		p.showCold("the host did not say what it has")
 		return p.cold(ctx) // which has more time, and says what is wrong
 	} else if err != nil {
 		return err
@@ -156,7 +188,7 @@ func (p *preparation) run(ctx context.Context) error {
 		return err
 	}
 	p.base, p.began = prepared.Facts{}, time.Now()
-	p.tellf("Cold start: %s.", why)
+	p.showCold(why)
 	if err := errors.Join(p.workspace.Clear(ctx), p.workspace.Prepare()); err != nil {
 		return err
 	}
@@ -275,7 +307,7 @@ func (p *preparation) warm(ctx context.Context) (why string, err error) {
 	}
 	switch {
 	case err == nil:
-		p.base = layer.Facts
+		p.base, p.layer = layer.Facts, layer.ID()
 		return p.continueOn(ctx)
 	case ctx.Err() != nil:
 		return "", err
@@ -337,9 +369,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 	}
 	copied, age := time.Since(p.began), p.worker.config.Now().Sub(p.base.Made).Truncate(time.Second)
 	if !again {
-		saved := max(0, p.base.Cost-copied)
-		p.worker.config.SetUp(StartWarm, saved)
-		p.tellf("Warm start: the environment was prepared %s ago and took %s then; its %d files were %s in %s.",
+		p.showWarm(StartWarm, max(0, p.base.Cost-copied), "Warm start: the environment was prepared %s ago and took %s then; its %d files were %s in %s.",
 			age, inSeconds(p.base.Cost), p.base.Entries, p.word, inSeconds(copied))
 		return "", nil
 	}
@@ -352,8 +382,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 		return "the commands did not succeed on top of what was prepared for an earlier commit", nil
 	}
 	took := time.Since(p.began)
-	p.worker.config.SetUp(StartNewer, max(0, p.base.Cost-took))
-	p.tellf("The environment was prepared in %s.", inSeconds(took))
+	p.showWarm(StartNewer, max(0, p.base.Cost-took), "The environment was prepared in %s.", inSeconds(took))
 	p.keep(ctx, prepared.Facts{Made: p.base.Made, Cost: p.base.Cost})
 	return "", nil
 }
@@ -414,38 +443,70 @@ func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 	}
 	began := time.Now()
 	key, err := p.key(ctx)
+	over := make(chan struct{})
 	if err == nil {
-		err = p.keepAs(ctx, key, facts)
+		err = p.keepAs(ctx, key, facts, func(facts prepared.Facts, err error) {
+			defer close(over)
+			if err != nil {
+				p.showUnkept(err)
+				return
+			}
+			p.show(lineshaft.EnvironmentStep{Step: stepKept, Layer: key.ID, Files: facts.Entries, Bytes: facts.Bytes},
+				"It is kept for later runs; the copy took %s.", inSeconds(time.Since(began)))
+		})
 	}
 	switch {
 	case err == nil:
-		p.kept = key.ID
-		p.tellf("It is kept for later runs; the copy took %s.", inSeconds(time.Since(began)))
+		p.kept, p.keeping = key.ID, over
 	case ctx.Err() != nil:
 	default:
 		p.warn(ctx, "keep prepared environment", err)
-		why := "the log of the worker says why"
-		for _, known := range []error{prepared.ErrNoRoom, prepared.ErrUnfit} {
-			if errors.Is(err, known) {
-				why = known.Error()
-			}
-		}
-		p.notice("warning", "The prepared environment is not kept for later runs: "+why+".")
+		p.showUnkept(err)
 	}
+}
+
+// showUnkept says why no later run starts on what was prepared.
+func (p *preparation) showUnkept(err error) {
+	why := "the log of the worker says why"
+	for _, known := range []error{prepared.ErrNoRoom, prepared.ErrUnfit} {
+		if errors.Is(err, known) {
+			why = known.Error()
+		}
+	}
+	p.notice("warning", "The prepared environment is not kept for later runs: "+why+".")
+}
+
+// keepTime is how long an execution waits at its end to learn whether its environment is kept.
+const keepTime = 30 * time.Second
+
+// awaitKept waits until the log says what became of the environment that was to be kept: a run that
+// only prepares has nothing else to say.
+func (e *execution) awaitKept() {
+	if e.keeping == nil {
+		return
+	}
+	timer := time.NewTimer(keepTime)
+	defer timer.Stop()
+	select {
+	case <-e.keeping:
+	case <-timer.C:
+	case <-e.work.Done():
+	}
+	e.keeping = nil
 }
 
 // keepAs keeps the workspace as the layer of a key. On top of another layer, what was written
 // is enough to begin with.
-func (p *preparation) keepAs(ctx context.Context, key prepared.Key, facts prepared.Facts) error {
+func (p *preparation) keepAs(ctx context.Context, key prepared.Key, facts prepared.Facts, over func(prepared.Facts, error)) error {
 	store := p.worker.layers
 	if written := p.workspace.Written(); written != "" && p.below != nil {
-		err := store.KeepOver(ctx, key, p.below, filepath.Dir(written), p.worker.views.Owner(p.slot), facts)
+		err := store.KeepOver(ctx, key, p.below, filepath.Dir(written), p.worker.views.Owner(p.slot), facts, over)
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
 		p.worker.logger.DebugContext(ctx, "all of an environment is copied", "run_id", p.job.RunID, "err", err)
 	}
-	return store.Keep(ctx, key, p.workspace.Dir(), facts)
+	return store.Keep(ctx, key, p.workspace.Dir(), facts, over)
 }
 
 // inSeconds says how long something took.

@@ -176,9 +176,15 @@ func (e *execution) runScript(ctx context.Context, text string) (sandbox.Exit, e
 	return env.Run(ctx, harness.Program{Command: []string{"sh", script}, Stdout: output.Stdout(), Stderr: output.Stderr()})
 }
 
-// tellf puts a step into the log; it is a sign of life.
+// tellf puts a step into the log.
 func (e *execution) tellf(format string, args ...any) {
-	draft := e.noticeDraft("info", fmt.Sprintf(format, args...))
+	e.put(lineshaft.NoticeData{Level: "info", Text: fmt.Sprintf(format, args...)})
+}
+
+// put puts a notice into the log; it is a sign of life.
+func (e *execution) put(data lineshaft.NoticeData) {
+	data.Text = e.mask().String(data.Text)
+	draft := lineshaft.NewDraft(lineshaft.EventNotice, e.worker.config.Now(), data)
 	e.watch.saw(draft)
 	e.outbox.put(e.life, draft)
 }

@@ -149,6 +149,9 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 		}
 	}
 	if kept && !w.mountAgain(ctx, old.Layer, req.Layer) {
+		if ctx.Err() != nil { // what was kept is still good
+			return nil, context.Cause(ctx)
+		}
 		kept, w.adopted = false, false
 	}
 	if !kept {

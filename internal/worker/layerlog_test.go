@@ -1,0 +1,100 @@
+//go:build linux
+
+package worker
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/lineshaft/lineshaft"
+)
+
+// steps are what an execution said of its environment.
+func (f *floor) steps(id string) (steps []lineshaft.EnvironmentStep) {
+	run, unlock := f.c.lock(id)
+	defer unlock()
+	for _, d := range run.events {
+		var data lineshaft.NoticeData
+		if d.Type == lineshaft.EventNotice && json.Unmarshal(d.Data, &data) == nil && data.Environment != nil {
+			steps = append(steps, *data.Environment)
+		}
+	}
+	return steps
+}
+
+// the log says in a form for programs how an environment was made ready, and what is kept.
+func TestX14StepsOfAnEnvironment(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, way func(*Config)) {
+		f := newFloor(t, way)
+		f.run("a", script("true"), shopSetup(), nil)
+		f.run("b", script("true"), shopSetup(), nil)
+		f.push("main", "the second shop\n")
+		f.run("c", script("true"), shopSetup(), nil)
+		cold, warm, newer := f.steps("a"), f.steps("b"), f.steps("c")
+		if len(cold) != 2 || len(warm) != 1 || len(newer) != 2 {
+			t.Fatalf("cold %+v, warm %+v, newer %+v", cold, warm, newer)
+		}
+		kept := cold[1]
+		if cold[0].Step != "cold" || cold[0].Reason == "" || kept.Step != "kept" || kept.Bytes == 0 || kept.Layer == "" {
+			t.Errorf("cold %+v", cold)
+		}
+		on := warm[0]
+		if on.Step != "warm" || on.Layer != kept.Layer || on.Bytes != kept.Bytes || on.Files != kept.Files || on.SavedSeconds <= 0 || on.Worker == "" {
+			t.Errorf("warm %+v on %+v", on, kept)
+		}
+		if newer[0].Step != "newer" || newer[0].Layer != kept.Layer || newer[1].Step != "kept" || newer[1].Layer == kept.Layer {
+			t.Errorf("newer %+v on %+v", newer, kept)
+		}
+	})
+}
+
+// the log of a run says that what it prepared is not kept, also when that turns out later.
+func TestX14LogSaysThatNothingIsKept(t *testing.T) {
+	t.Parallel()
+	eachWay(t, func(t *testing.T, way func(*Config)) {
+		f := newFloor(t, way, func(c *Config) { c.CacheBytes = 14_000_000 })
+		p := shopSetup()
+		p.SetupCommands, p.RefreshCommands = []string{"head -c 8000000 /dev/zero > large"}, []string{"echo more > more"}
+		_, notices := f.run("a", script("true"), p, nil)
+		want(t, notices, "It is kept for later runs")
+		f.push("main", "the second shop\n")
+		_, notices = f.run("b", script("cat more"), p, nil)
+		want(t, notices, "for an earlier commit", "is not kept for later runs: there is no room for it")
+		refuse(t, notices, "It is kept")
+	})
+}
+
+// a workspace that was kept does not go onto a layer that was damaged while the worker was away.
+func TestX14KeptWorkspaceOnADamagedLayer(t *testing.T) {
+	t.Parallel()
+	f := newFloor(t, func(c *Config) { c.Workspace.WholeBytes = 1 })
+	if f.w.views == nil {
+		t.Skip("no overlays on this machine: a copy needs no layer")
+	}
+	f.run("a", script("true"), shopSetup(), nil)
+	show := script("echo BEGIN; cat dated mine")
+	found, notices := f.run("b", script("echo mine > mine; echo BEGIN; cat dated mine"), shopSetup(), nil)
+	want(t, notices, f.word())
+	f.restart(func() {
+		names, err := filepath.Glob(filepath.Join(f.data, "prepared", "layers", "*", "tree", "dated"))
+		if err != nil || len(names) != 1 {
+			t.Fatalf("%v, %v", names, err)
+		}
+		info, err := os.Stat(names[0])
+		if err == nil {
+			err = os.WriteFile(names[0], []byte("bad\n"), 0o600) // as long as before
+		}
+		if err == nil {
+			err = os.Chtimes(names[0], info.ModTime(), info.ModTime())
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if got := f.follow(again("b2", "b", 2, show, shopSetup()), "was restored from the snapshot"); got != found {
+		t.Errorf("the follow-up finds\n%s\nwant\n%s", got, found)
+	}
+}
