@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/trigger"
@@ -25,7 +26,11 @@ type logData struct {
 	// Text and Only narrow it down.
 	Text, Only string
 	Tabs       []logTab
-	// Kept are values of the address besides those.
+	// Since and Until are the stretch of time it is about, Range how far its chart looks back.
+	Since, Until time.Time
+	Range        string
+	Volume       *volumeData
+	// Kept are values of the address besides text and list.
 	Kept url.Values
 	// Factory and Webhook are the one whose log it is; empty for several.
 	Factory, Webhook string
@@ -90,19 +95,13 @@ const (
 // newLog is the log that an address asks for, still empty. Kept is what its links keep.
 func newLog(r *page.Request, at string, kept url.Values) (logData, error) {
 	given := r.URL.Query()
-	log := logData{At: at, Fresh: at, Text: strings.TrimSpace(given.Get("q")), Only: given.Get("only"), Kept: kept}
+	log := logData{At: at, Fresh: at, Text: strings.TrimSpace(given.Get("q")), Only: given.Get("only"), Kept: url.Values{}}
+	maps.Copy(log.Kept, kept)
+	if err := log.readTimes(given); err != nil {
+		return log, err
+	}
 	for _, kind := range logKinds {
-		values := maps.Clone(kept)
-		if values == nil {
-			values = url.Values{}
-		}
-		if kind.value != "" {
-			values.Set("only", kind.value)
-		}
-		if log.Text != "" {
-			values.Set("q", log.Text)
-		}
-		log.Tabs = append(log.Tabs, logTab{Name: kind.name, Href: page.WithQuery(at, values), Here: kind.value == log.Only})
+		log.Tabs = append(log.Tabs, logTab{Name: kind.name, Href: log.link("only", kind.value), Here: kind.value == log.Only})
 	}
 	if !slices.ContainsFunc(log.Tabs, func(t logTab) bool { return t.Here }) {
 		return log, lineshaft.Invalid("only", "choose one of the lists")
@@ -129,7 +128,7 @@ func (s pages) fill(r *page.Request, log *logData, read readPart) error {
 	if log.Narrowed() {
 		limit, reads = narrowLimit, narrowReads
 	}
-	log.Live = cursor == "" && !log.Narrowed()
+	log.Live = cursor == "" && !log.Narrowed() && log.Between() == ""
 	for ; reads > 0; reads-- {
 		rows, next, err := read(limit, cursor)
 		if err != nil {
@@ -157,24 +156,28 @@ func (s pages) deliveryLog(r *page.Request, v hookView) (logData, error) {
 	if !v.Gone {
 		log.Factory, log.Webhook = v.Factory.UID, v.UID
 	}
-	err = s.fill(r, &log, s.logOf(r, v))
+	if err := s.fill(r, &log, s.logOf(r, v, log)); err != nil {
+		return log, err
+	}
 	log.Live = log.Live && !v.Gone
-	return log, err
+	return log, s.addVolume(r, &log, v.Factory.UID, v.UID)
 }
 
 // logOf reads the log of one webhook.
-func (s pages) logOf(r *page.Request, v hookView) readPart {
+func (s pages) logOf(r *page.Request, v hookView, log logData) readPart {
 	return func(limit int, cursor string) ([]shownDelivery, string, error) {
-		query := trigger.DeliveryQuery{Limit: limit, Cursor: cursor}
+		query := trigger.DeliveryQuery{After: log.Since, Before: log.Until, Limit: limit, Cursor: cursor}
 		found, err := s.Control.ListDeliveries(r.Context(), r.Caller, v.Factory.UID, v.UID, query)
 		return shownAll(v, found.Items), found.Next, err
 	}
 }
 
 // logOfAll reads the logs of all webhooks, or of those of one factory.
-func (s pages) logOfAll(r *page.Request, factory, only string) readPart {
+func (s pages) logOfAll(r *page.Request, factory string, log logData) readPart {
 	return func(limit int, cursor string) ([]shownDelivery, string, error) {
-		query := trigger.LogQuery{FactoryUID: factory, Refused: only == "refused", Limit: limit, Cursor: cursor}
+		query := trigger.LogQuery{
+			FactoryUID: factory, Refused: log.Only == "refused", After: log.Since, Before: log.Until, Limit: limit, Cursor: cursor,
+		}
 		found, err := s.Control.ListAllDeliveries(r.Context(), r.Caller, query)
 		rows := make([]shownDelivery, 0, len(found.Items))
 		for _, d := range found.Items {
@@ -212,12 +215,15 @@ func (s pages) allDeliveries(r *page.Request) error {
 	if data.Log, err = newLog(r, "/deliveries", kept); err != nil {
 		return err
 	}
-	if err := s.fill(r, &data.Log, s.logOfAll(r, data.Chosen, data.Log.Only)); err != nil {
+	if err := s.fill(r, &data.Log, s.logOfAll(r, data.Chosen, data.Log)); err != nil {
 		return err
 	}
 	data.Log.Factory = data.Chosen
 	if r.Asked() {
 		return showFresh(r, data.Log)
+	}
+	if err := s.addVolume(r, &data.Log, data.Chosen, ""); err != nil {
+		return err
 	}
 	return r.Render("deliveries", page.Of("deliveries", data))
 }

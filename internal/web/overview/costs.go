@@ -10,6 +10,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/overview"
+	"github.com/lineshaft/lineshaft/internal/web/chart"
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
@@ -22,7 +23,7 @@ type costData struct {
 	Factories []page.Option
 	Chosen    string
 	Days      int
-	Chart     chart
+	Chart     chart.Chart
 	Tables    []costTable
 	Dearest   []dearRun
 	Export    string

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/overview"
+	"github.com/lineshaft/lineshaft/internal/web/chart"
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
@@ -24,12 +25,12 @@ type overviewData struct {
 	MayStart, MayBuild bool
 	Tiles              []tile
 	Notices            []notice
-	Throughput         chart
-	Start, Work        chart
-	States, Failures   []barRow
+	Throughput         chart.Chart
+	Start, Work        chart.Chart
+	States, Failures   []chart.Row
 	// Spending is what each day cost, SpentBy which factories cost something today.
-	Spending *chart
-	SpentBy  []barRow
+	Spending *chart.Chart
+	SpentBy  []chart.Row
 	// NoModel says that only shell prompts work here.
 	NoModel      bool
 	Certificates []page.Certificate
@@ -94,10 +95,10 @@ func newOverviewData(view *overview.Overview) overviewData {
 	return data
 }
 
-func slots(view *overview.Overview, said func(overview.Period) string) []slot {
-	list := make([]slot, len(view.Bars))
+func slots(view *overview.Overview, said func(overview.Period) string) []chart.Slot {
+	list := make([]chart.Slot, len(view.Bars))
 	for i, bar := range view.Bars {
-		list[i] = slotOf(bar.From, bar.Until, view.Range == overview.LastWeek)
+		list[i] = chart.SlotOf(bar.From, bar.Until, view.Range == overview.LastWeek)
 		list[i].Said = list[i].Name + ": " + said(bar)
 		list[i].Href = endedHref(bar.From, bar.Until, lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled)
 	}
@@ -116,15 +117,15 @@ func endedHref(from, until time.Time, states ...lineshaft.RunState) string {
 	return page.WithQuery("/runs", values)
 }
 
-func throughput(view *overview.Overview) chart {
-	all := []series{{Name: "Succeeded", Class: "succeeded"}, {Name: "Failed", Class: "failed"}, {Name: "Error", Class: "error"}, {Name: "Cancelled", Class: "cancelled"}}
+func throughput(view *overview.Overview) chart.Chart {
+	all := []chart.Series{{Name: "Succeeded", Class: "succeeded"}, {Name: "Failed", Class: "failed"}, {Name: "Error", Class: "error"}, {Name: "Cancelled", Class: "cancelled"}}
 	for _, bar := range view.Bars {
 		for i, n := range []int64{bar.Succeeded, bar.Failed, bar.Errored, bar.Cancelled} {
 			all[i].Values = append(all[i].Values, float64(n))
 			all[i].Texts = append(all[i].Texts, page.Count(n))
 		}
 	}
-	c := stackedChart("throughput", "Ended runs", slots(view, func(p overview.Period) string {
+	c := chart.Stacked("throughput", "Ended runs", slots(view, func(p overview.Period) string {
 		return fmt.Sprintf("%s succeeded, %s failed, %s ended in an error, %s cancelled", page.Count(p.Succeeded), page.Count(p.Failed), page.Count(p.Errored), page.Count(p.Cancelled))
 	}), all)
 	total := view.Total
@@ -136,8 +137,8 @@ func throughput(view *overview.Overview) chart {
 	return c
 }
 
-func latencyChart(id, title string, view *overview.Overview, of func(overview.Period) overview.Latency) chart {
-	all := []series{{Name: "Median", Class: "p50"}, {Name: "95 % within", Class: "p95"}}
+func latencyChart(id, title string, view *overview.Overview, of func(overview.Period) overview.Latency) chart.Chart {
+	all := []chart.Series{{Name: "Median", Class: "p50"}, {Name: "95 % within", Class: "p95"}}
 	for _, bar := range view.Bars {
 		l := of(bar)
 		for i, d := range []time.Duration{l.P50, l.P95} {
@@ -149,7 +150,7 @@ func latencyChart(id, title string, view *overview.Overview, of func(overview.Pe
 			all[i].Texts = append(all[i].Texts, text)
 		}
 	}
-	c := stepChart(id, title, slots(view, func(p overview.Period) string {
+	c := chart.Steps(id, title, slots(view, func(p overview.Period) string {
 		l := of(p)
 		if l.Count == 0 {
 			return "no run"
@@ -164,21 +165,21 @@ func latencyChart(id, title string, view *overview.Overview, of func(overview.Pe
 	return c
 }
 
-func stateRows(view *overview.Overview) []barRow {
-	var rows []barRow
+func stateRows(view *overview.Overview) []chart.Row {
+	var rows []chart.Row
 	var values []float64
 	for _, a := range view.Active {
-		rows = append(rows, barRow{Name: page.StateName(a.State), Href: "/runs?state=" + string(a.State), Class: "s-" + string(a.State), Count: activeCount(a.Count)})
+		rows = append(rows, chart.Row{Name: page.StateName(a.State), Href: "/runs?state=" + string(a.State), Class: "s-" + string(a.State), Count: activeCount(a.Count)})
 		values = append(values, float64(a.Count))
 	}
-	return barRows(rows, values)
+	return chart.Rows(rows, values)
 }
 
 // mostReasons is how many reasons have a line of their own.
 const mostReasons = 6
 
-func reasonRows(view *overview.Overview) []barRow {
-	var rows []barRow
+func reasonRows(view *overview.Overview) []chart.Row {
+	var rows []chart.Row
 	var values []float64
 	var rest int64
 	for i, reason := range view.Reasons {
@@ -186,14 +187,14 @@ func reasonRows(view *overview.Overview) []barRow {
 			rest += reason.Count
 			continue
 		}
-		rows = append(rows, barRow{Name: reasonName(reason.Code), Class: "failed", Count: page.Count(reason.Count), Href: endedHref(view.Total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)})
+		rows = append(rows, chart.Row{Name: reasonName(reason.Code), Class: "failed", Count: page.Count(reason.Count), Href: endedHref(view.Total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)})
 		values = append(values, float64(reason.Count))
 	}
 	if rest > 0 {
-		rows = append(rows, barRow{Name: "Other reasons", Class: "failed", Count: page.Count(rest)})
+		rows = append(rows, chart.Row{Name: "Other reasons", Class: "failed", Count: page.Count(rest)})
 		values = append(values, float64(rest))
 	}
-	return barRows(rows, values)
+	return chart.Rows(rows, values)
 }
 
 // reasonName is how people read the code of a failure.
@@ -265,14 +266,14 @@ func tiles(view *overview.Overview) []tile {
 }
 
 // spentRows are the factories that cost something today, with their budgets.
-func spentRows(view *overview.Overview) []barRow {
+func spentRows(view *overview.Overview) []chart.Row {
 	if len(view.Spent) == 0 {
 		return nil
 	}
-	var rows []barRow
+	var rows []chart.Row
 	var values []float64
 	for _, f := range view.Spent[0].Factories {
-		row := barRow{Name: cmp.Or(f.Name, "A factory that is deleted"), Class: "spent", Count: page.Dollars(f.CostMicros)}
+		row := chart.Row{Name: cmp.Or(f.Name, "A factory that is deleted"), Class: "spent", Count: page.Dollars(f.CostMicros)}
 		if f.Name != "" {
 			row.Href = page.FactoryAddress(f.UID)
 		}
@@ -282,22 +283,22 @@ func spentRows(view *overview.Overview) []barRow {
 		rows = append(rows, row)
 		values = append(values, float64(f.CostMicros))
 	}
-	return barRows(rows, values)
+	return chart.Rows(rows, values)
 }
 
 // spentChart draws what each of the last days cost.
-func spentChart(spent []overview.DaySpending) chart {
-	one := series{Name: "US dollars", Class: "spent"}
-	var days []slot
+func spentChart(spent []overview.DaySpending) chart.Chart {
+	one := chart.Series{Name: "US dollars", Class: "spent"}
+	var days []chart.Slot
 	var all int64
 	for _, day := range slices.Backward(spent) {
 		text := page.Dollars(day.CostMicros)
-		days = append(days, slot{Name: day.Day.Format("Mon 2 Jan"), Tick: day.Day.Format("Mon 2"), Said: day.Day.Format("Mon 2 Jan") + ": " + text})
+		days = append(days, chart.Slot{Name: day.Day.Format("Mon 2 Jan"), Tick: day.Day.Format("Mon 2"), Said: day.Day.Format("Mon 2 Jan") + ": " + text})
 		one.Values = append(one.Values, float64(day.CostMicros)/1e6)
 		one.Texts = append(one.Texts, text)
 		all += day.CostMicros
 	}
-	c := stackedChart("spending", "Spending by day", days, []series{one})
+	c := chart.Stacked("spending", "Spending by day", days, []chart.Series{one})
 	c.Desc = fmt.Sprintf("In the last %d days, runs in factories cost %s.", len(days), page.Dollars(all))
 	if all == 0 {
 		c.Empty = "Nothing was spent in the last days."
@@ -321,7 +322,7 @@ func about(d time.Duration) string {
 
 func digits(v float64) string {
 	if v < 10 {
-		return trim(v)
+		return chart.Trim(v)
 	}
 	return fmt.Sprintf("%.0f", v)
 }
