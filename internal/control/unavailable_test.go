@@ -323,7 +323,7 @@ func awayJobCalls(b *bench, one func(string, func() (any, error))) {
 	one("FoldRates", func() (any, error) { return s.FoldRates(ctx) })
 	one("PurgeRates", func() (any, error) { return nil, s.PurgeRates(ctx) })
 	one("Costs", func() (any, error) { return s.Costs(ctx, b.admin, 7, "") })
-	one("Overview", func() (any, error) { return s.Overview(ctx, b.admin, overview.LastDay) })
+	one("Overview", func() (any, error) { return s.Overview(ctx, b.admin, overview.LastDay, "") })
 }
 
 // reportCalls are those of an agent about its own run.

@@ -18,6 +18,9 @@ type overviewData struct {
 	*overview.Overview
 
 	Ranges []rangeLink
+	// Factories are those to choose from, Refresh is where an open page asks for news.
+	Factories []page.Option
+	Refresh   string
 	// Words are the range as people say it, such as "last 24 hours".
 	Words   string
 	BaseURL string
@@ -55,11 +58,18 @@ func rangeWords(over overview.OverviewRange) string {
 // overviewPage shows the state of everything; its refresh asks for the part that changes.
 func (s pages) overviewPage(r *page.Request) error {
 	over := overview.OverviewRange(cmp.Or(r.URL.Query().Get("range"), string(overview.LastDay)))
-	view, err := s.Control.Overview(r.Context(), r.Caller, over)
+	view, err := s.Control.Overview(r.Context(), r.Caller, over, r.URL.Query().Get("factory"))
 	if err != nil {
 		return err
 	}
 	data := newOverviewData(view)
+	if r.Caller.Role.May(lineshaft.PermissionFactoriesRead) {
+		names, err := s.FactoryNames(r.Context(), r.Caller)
+		if err != nil {
+			return err
+		}
+		data.Factories = page.Options(names)
+	}
 	data.BaseURL = s.BaseURL
 	if s.Certificates != nil {
 		data.Certificates = s.Certificates()
@@ -77,10 +87,11 @@ func (s pages) overviewPage(r *page.Request) error {
 
 func newOverviewData(view *overview.Overview) overviewData {
 	data := overviewData{Overview: view, Words: rangeWords(view.Range)}
+	data.Refresh = within(view, "/", "range", string(view.Range))
 	for _, over := range overview.OverviewRanges() {
 		data.Ranges = append(data.Ranges, rangeLink{Name: map[overview.OverviewRange]string{
 			overview.LastHour: "1 hour", overview.LastDay: "24 hours", overview.LastWeek: "7 days",
-		}[over], Href: "/?range=" + string(over), Here: over == view.Range})
+		}[over], Href: within(view, "/", "range", string(over)), Here: over == view.Range})
 	}
 	data.Tiles = tiles(view)
 	data.Notices = notices(view)
@@ -90,7 +101,7 @@ func newOverviewData(view *overview.Overview) overviewData {
 	data.States = stateRows(view)
 	data.Failures = reasonRows(view)
 	if len(view.Spent) > 0 {
-		data.Spending, data.SpentBy = new(spentChart(view.Spent)), spentRows(view)
+		data.Spending, data.SpentBy = new(spentChart(view.Spent, view.FactoryUID)), spentRows(view)
 	}
 	return data
 }
@@ -100,25 +111,45 @@ func slots(view *overview.Overview, said func(overview.Period) string) []chart.S
 	for i, bar := range view.Bars {
 		list[i] = chart.SlotOf(bar.From, bar.Until, view.Range == overview.LastWeek)
 		list[i].Said = list[i].Name + ": " + said(bar)
-		list[i].Href = endedHref(bar.From, bar.Until, lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled)
+		list[i].Href = endedHref(view, bar.From, bar.Until, endStates()...)
 	}
 	return list
 }
 
+// within is an address with a name and a value, and with the factory that the overview is about.
+func within(view *overview.Overview, path string, pairs ...string) string {
+	values := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		values.Add(pairs[i], pairs[i+1])
+	}
+	if view.FactoryUID != "" {
+		values.Set("factory", view.FactoryUID)
+	}
+	return page.WithQuery(path, values)
+}
+
 // endedHref leads to the runs that ended in a stretch of time; a zero end is now.
-func endedHref(from, until time.Time, states ...lineshaft.RunState) string {
-	values := url.Values{"since": {from.UTC().Format(time.RFC3339)}, "sort": {"updated"}}
+func endedHref(view *overview.Overview, from, until time.Time, states ...lineshaft.RunState) string {
+	pairs := []string{"since", from.UTC().Format(time.RFC3339), "sort", "updated"}
 	if !until.IsZero() {
-		values.Set("until", until.UTC().Format(time.RFC3339))
+		pairs = append(pairs, "until", until.UTC().Format(time.RFC3339))
 	}
 	for _, state := range states {
-		values.Add("state", string(state))
+		pairs = append(pairs, "state", string(state))
 	}
-	return page.WithQuery("/runs", values)
+	return within(view, "/runs", pairs...)
+}
+
+// endStates are those in which runs end.
+func endStates() []lineshaft.RunState {
+	return []lineshaft.RunState{lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled}
 }
 
 func throughput(view *overview.Overview) chart.Chart {
 	all := []chart.Series{{Name: "Succeeded", Class: "succeeded"}, {Name: "Failed", Class: "failed"}, {Name: "Error", Class: "error"}, {Name: "Cancelled", Class: "cancelled"}}
+	for i, state := range endStates() {
+		all[i].Href = endedHref(view, view.Total.From, time.Time{}, state)
+	}
 	for _, bar := range view.Bars {
 		for i, n := range []int64{bar.Succeeded, bar.Failed, bar.Errored, bar.Cancelled} {
 			all[i].Values = append(all[i].Values, float64(n))
@@ -169,7 +200,7 @@ func stateRows(view *overview.Overview) []chart.Row {
 	var rows []chart.Row
 	var values []float64
 	for _, a := range view.Active {
-		rows = append(rows, chart.Row{Name: page.StateName(a.State), Href: "/runs?state=" + string(a.State), Class: "s-" + string(a.State), Count: activeCount(a.Count)})
+		rows = append(rows, chart.Row{Name: page.StateName(a.State), Href: within(view, "/runs", "state", string(a.State)), Class: "s-" + string(a.State), Count: activeCount(a.Count)})
 		values = append(values, float64(a.Count))
 	}
 	return chart.Rows(rows, values)
@@ -187,11 +218,11 @@ func reasonRows(view *overview.Overview) []chart.Row {
 			rest += reason.Count
 			continue
 		}
-		rows = append(rows, chart.Row{Name: reasonName(reason.Code), Class: "failed", Count: page.Count(reason.Count), Href: endedHref(view.Total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)})
+		rows = append(rows, chart.Row{Name: reasonName(reason.Code), Class: "failed", Count: page.Count(reason.Count), Href: endedHref(view, view.Total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)})
 		values = append(values, float64(reason.Count))
 	}
 	if rest > 0 {
-		rows = append(rows, chart.Row{Name: "Other reasons", Class: "failed", Count: page.Count(rest)})
+		rows = append(rows, chart.Row{Name: "Other reasons", Class: "failed", Count: page.Count(rest), Href: endedHref(view, view.Total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)})
 		values = append(values, float64(rest))
 	}
 	return chart.Rows(rows, values)
@@ -219,6 +250,8 @@ type tile struct {
 	Name, Value, Note, Href string
 	// Kind colours the note: warn, bad or nothing.
 	Kind string
+	// Before compares with the period before, BeforeHref leads to the runs of then.
+	Before, BeforeHref string
 }
 
 // activeCount is a number of active runs, which is not counted to the end.
@@ -236,33 +269,57 @@ func tiles(view *overview.Overview) []tile {
 	}
 	running := min(active[lineshaft.Pending]+active[lineshaft.Claimed]+active[lineshaft.InProgress], overview.MaxActiveCount)
 	total := view.Total
-	queue := tile{Name: "Queued", Value: activeCount(active[lineshaft.Queued]), Note: "nothing waits", Href: "/runs?state=QUEUED"}
+	queue := tile{Name: "Queued", Value: activeCount(active[lineshaft.Queued]), Note: "nothing waits", Href: within(view, "/runs", "state", "QUEUED")}
 	if !view.OldestQueued.IsZero() {
 		queue.Note = "oldest for " + page.Roughly(view.At.Sub(view.OldestQueued))
 	}
-	run := tile{Name: "Running", Value: activeCount(running), Note: "none needs an answer", Href: "/runs?state=PENDING&state=CLAIMED&state=INPROGRESS"}
+	run := tile{Name: "Running", Value: activeCount(running), Note: "none needs an answer", Href: within(view, "/runs", "state", "PENDING", "state", "CLAIMED", "state", "INPROGRESS")}
 	if n := active[lineshaft.Blocked]; n > 0 {
 		run.Note, run.Kind = needAnswer(n), "warn"
 	}
 	success := tile{Name: "Success rate", Value: percent(total.Succeeded, total.Judged()), Note: "no run to judge by"}
-	success.Href = endedHref(total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)
+	success.Href = endedHref(view, total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)
 	if failed := total.Failed + total.Errored; failed > 0 {
 		success.Note, success.Kind = page.Count(failed)+" failed", "bad"
 	} else if total.Judged() > 0 {
 		success.Note = "none failed"
 	}
 	ended := tile{Name: "Ended", Value: page.Count(total.Ended()), Note: "in the " + rangeWords(view.Range)}
-	ended.Href = endedHref(total.From, time.Time{}, lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled)
+	ended.Href = endedHref(view, total.From, time.Time{}, endStates()...)
 	if total.Cancelled > 0 {
 		ended.Note = page.Count(total.Cancelled) + " cancelled"
 	}
-	list := []tile{run, queue, ended, success, latencyTile("Median to start", total.Start), latencyTile("Median at work", total.Work)}
+	start, work := latencyTile("Median to start", total.Start), latencyTile("Median at work", total.Work)
+	start.Href, work.Href = ended.Href, ended.Href
+	compare(view, &ended, &success, &start, &work)
+	list := []tile{run, queue, ended, success, start, work}
 	if len(view.Spent) > 1 {
-		spent := tile{Name: "Spent today", Value: page.Dollars(view.Spent[0].CostMicros), Href: "/costs?days=1"}
+		spent := tile{Name: "Spent today", Value: page.Dollars(view.Spent[0].CostMicros), Href: within(view, "/costs", "days", "1")}
 		spent.Note = page.Dollars(view.Spent[1].CostMicros) + " yesterday, UTC"
 		list = append(list, spent)
 	}
 	return list
+}
+
+// compare says of the tiles what they were in the period before, if runs ended in it.
+func compare(view *overview.Overview, ended, success, start, work *tile) {
+	before := view.Before
+	if before.Ended() == 0 {
+		return
+	}
+	ended.Before = page.Count(before.Ended())
+	if before.Judged() > 0 {
+		success.Before = percent(before.Succeeded, before.Judged())
+	}
+	if before.Start.Count > 0 {
+		start.Before = about(before.Start.P50)
+	}
+	if before.Work.Count > 0 {
+		work.Before = about(before.Work.P50)
+	}
+	for _, one := range []*tile{ended, success, start, work} {
+		one.BeforeHref = endedHref(view, before.From, before.Until, endStates()...)
+	}
 }
 
 // spentRows are the factories that cost something today, with their budgets.
@@ -275,7 +332,7 @@ func spentRows(view *overview.Overview) []chart.Row {
 	for _, f := range view.Spent[0].Factories {
 		row := chart.Row{Name: cmp.Or(f.Name, "A factory that is deleted"), Class: "spent", Count: page.Dollars(f.CostMicros)}
 		if f.Name != "" {
-			row.Href = page.FactoryAddress(f.UID)
+			row.Href = page.WithQuery("/costs", url.Values{"days": {"1"}, "factory": {f.UID}})
 		}
 		if most := f.Budget.MaxCostMicros; most > 0 {
 			row.Count += " of " + page.Dollars(most)
@@ -287,13 +344,14 @@ func spentRows(view *overview.Overview) []chart.Row {
 }
 
 // spentChart draws what each of the last days cost.
-func spentChart(spent []overview.DaySpending) chart.Chart {
+func spentChart(spent []overview.DaySpending, factory string) chart.Chart {
 	one := chart.Series{Name: "US dollars", Class: "spent"}
 	var days []chart.Slot
 	var all int64
 	for _, day := range slices.Backward(spent) {
 		text := page.Dollars(day.CostMicros)
-		days = append(days, chart.Slot{Name: day.Day.Format("Mon 2 Jan"), Tick: day.Day.Format("Mon 2"), Said: day.Day.Format("Mon 2 Jan") + ": " + text})
+		days = append(days, chart.Slot{Name: day.Day.Format("Mon 2 Jan"), Tick: day.Day.Format("Mon 2"), Said: day.Day.Format("Mon 2 Jan") + ": " + text,
+			Href: endedHref(&overview.Overview{FactoryUID: factory}, day.Day, day.Day.AddDate(0, 0, 1))})
 		one.Values = append(one.Values, float64(day.CostMicros)/1e6)
 		one.Texts = append(one.Texts, text)
 		all += day.CostMicros
