@@ -20,8 +20,9 @@ type logData struct {
 	// At is the address of the page, Fresh that of what is new.
 	At, Fresh  string
 	Deliveries []shownDelivery
-	// Newest is what a page that is live has seen so far.
+	// Newest is what a page that is live has seen so far, and seen are those shortly before it.
 	Newest string
+	seen   []string
 	Live   bool
 	// Text and Only narrow it down.
 	Text, Only string
@@ -112,6 +113,9 @@ func newLog(r *page.Request, at string, kept url.Values) (logData, error) {
 // PollAt is where an open page asks for what came after its newest.
 func (l logData) PollAt() string {
 	values := url.Values{"after": {l.Newest}}
+	if len(l.seen) > 0 {
+		values.Set("seen", strings.Join(l.seen, " "))
+	}
 	maps.Copy(values, l.Kept)
 	return page.WithQuery(l.Fresh, values)
 }
@@ -141,9 +145,7 @@ func (s pages) fill(r *page.Request, log *logData, read readPart) error {
 		}
 	}
 	log.Pager = r.Pager(cursor)
-	if len(log.Deliveries) > 0 {
-		log.Newest = log.Deliveries[0].ID
-	}
+	log.noteSeen()
 	return s.nameRuns(r, log.Deliveries)
 }
 
@@ -286,7 +288,7 @@ func (s pages) freshDeliveries(r *page.Request, v hookView) error {
 func showFresh(r *page.Request, log logData) error {
 	after := r.URL.Query().Get("after")
 	held := len(log.Deliveries)
-	log.Deliveries = slices.DeleteFunc(log.Deliveries, func(d shownDelivery) bool { return d.ID <= after })
+	log.keepFresh(after, strings.Fields(r.URL.Query().Get("seen")))
 	switch {
 	case len(log.Deliveries) == 0:
 		r.W.WriteHeader(http.StatusNoContent)
@@ -297,4 +299,36 @@ func showFresh(r *page.Request, log logData) error {
 		return nil
 	}
 	return r.Fragment("deliveries", "fresh", log)
+}
+
+// latePeriod is how long after its time a delivery may show up in the log: its id is older than
+// its commit, and another node may have been slow.
+const latePeriod = time.Minute
+
+// noteSeen remembers the newest and those that an open page must not be given again.
+func (l *logData) noteSeen() {
+	for i, d := range l.Deliveries {
+		if i == 0 {
+			l.Newest = d.ID
+		}
+		if l.Deliveries[0].ReceivedAt.Sub(d.ReceivedAt) < latePeriod {
+			l.seen = append(l.seen, d.ID)
+		}
+	}
+}
+
+// keepFresh leaves what a page does not have that has seen the newest and some before it: what
+// came after that, and what was late.
+func (l *logData) keepFresh(after string, seen []string) {
+	newest := slices.IndexFunc(l.Deliveries, func(d shownDelivery) bool { return d.ID == after })
+	late := func(d shownDelivery) bool {
+		return newest >= 0 && l.Deliveries[newest].ReceivedAt.Sub(d.ReceivedAt) < latePeriod && len(seen) > 0 && !slices.Contains(seen, d.ID)
+	}
+	var fresh []shownDelivery
+	for _, d := range l.Deliveries {
+		if d.ID > after || late(d) {
+			fresh = append(fresh, d)
+		}
+	}
+	l.Deliveries = fresh
 }
