@@ -22,7 +22,7 @@ func TestI1EveryWordOfTheContract(t *testing.T) {
 		"runs list": "", "runs get": "", "runs logs": "follow", "runs followup": "", "runs cancel": "", "runs open": "",
 		"factory list": "", "factory validate": "", "factory plan": "", "factory apply": "", "factory drift": "", "factory export": "", "factory link": "",
 		"webhook create": "scheme", "webhook list": "", "webhook get": "", "webhook rotate": "", "webhook enable": "", "webhook disable": "", "webhook delete": "",
-		"webhook deliveries": "", "webhook redeliver": "", "webhook test-filter": "", "webhook send": "scheme",
+		"webhook deliveries": "status outcome event q", "webhook test": "event data", "factory deliveries": "status outcome event q", "webhook redeliver": "", "webhook test-filter": "", "webhook send": "scheme",
 		"automation list": "", "automation enable": "", "automation disable": "",
 		"secret create": "team", "secret update": "team", "secret list": "team", "secret delete": "team",
 		"environment list": "", "environment create": "", "schedule list": "", "schedule create": "", "apikey create": "role", "apikey list": "", "apikey revoke": "",

@@ -40,6 +40,12 @@ func delivered(t *testing.T) *stage {
 		w.WriteHeader(http.StatusAccepted)
 		fmt.Fprintf(w, `{"delivery_id":"new-%s","outcomes":[{"automation_name":"triage","result":"started","run_id":"run-9"},{"automation_name":"close","result":"filtered","reason":"payload.action must be one of [\"closed\"]"}]}`, r.PathValue("id"))
 	})
+	s.mux.HandleFunc("GET /api/v1/factory/f1/deliveries", func(w http.ResponseWriter, r *http.Request) {
+		row := strings.TrimSuffix(rows[map[bool]int{true: 3, false: 5}[r.URL.Query().Get("cursor") == ""]], "}") + `,"webhook_id":"w1","webhook_name":"ci\u001b[2J","event":"issues"}`
+		next := map[bool]string{true: `true,"next_cursor":"cur-2"`, false: "false"}[r.URL.Query().Get("cursor") == ""]
+		fmt.Fprintf(w, `{"deliveries":[%s],"page_info":{"has_next_page":%s}}`, row, next)
+	})
+	s.answer("POST /api/v1/factory/f1/webhooks/{uid}/test", 200, `{"status":202,"delivery_id":"d9"}`)
 	s.answer("POST /api/v1/factory/f1/test-filter", 200, `{"would_trigger":false,"checks":[{"path":"webhook","operator":"in","expected":["ci"],"seen":"ci","passed":true},`+
 		`{"path":"payload.action","operator":"in","expected":["closed"],"passed":false}]}`)
 	return s
@@ -49,6 +55,10 @@ func TestI1DeliveryGolden(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string][]string{
 		"delivery-list":          {"webhook", "deliveries", "ci", "--since", "24h"},
+		"delivery-log":           {"factory", "deliveries", "shop", "--outcome", "started"},
+		"delivery-log-all":       {"factory", "deliveries", "shop", "--all", "-o", "ndjson"},
+		"delivery-test":          {"webhook", "test", "ci", "--event", "issues", "--data", `{"a":1}`},
+		"delivery-test-json":     {"webhook", "test", "ci", "-o", "json"},
 		"delivery-list-all":      {"webhook", "deliveries", "ci", "--all"},
 		"delivery-list-ndjson":   {"webhook", "deliveries", "ci", "--all", "-o", "ndjson"},
 		"delivery-get":           {"webhook", "deliveries", "ci", "d1", "--explain"},
@@ -192,5 +202,43 @@ func TestI1DeliveryUsage(t *testing.T) {
 	}
 	for _, r := range s.requests() {
 		t.Errorf("sent %s %s", r.method, r.path)
+	}
+}
+
+// TestW18FiltersOfTheLog: what narrows a log down reaches the server, and words that it cannot know do not.
+func TestW18FiltersOfTheLog(t *testing.T) {
+	t.Parallel()
+	for _, command := range [][]string{{"webhook", "deliveries", "ci"}, {"factory", "deliveries", "shop"}} {
+		s := hooked(t)
+		asked := make(chan string, 1)
+		note := func(w http.ResponseWriter, r *http.Request) {
+			asked <- r.URL.Query().Encode()
+			fmt.Fprint(w, `{"deliveries":[],"page_info":{"has_next_page":false}}`)
+		}
+		s.mux.HandleFunc("GET /api/v1/factory/f1/webhooks/{uid}/deliveries", note)
+		s.mux.HandleFunc("GET /api/v1/factory/f1/deliveries", note)
+		flags := []string{"--status", "accepted,duplicate", "--outcome", "started", "--outcome", "error", "--event", "issues", "--q", "Triage"}
+		if r := s.run(t.Context(), append(command, flags...)...); r.code != 0 {
+			t.Fatalf("%+v", r)
+		}
+		if got, want := <-asked, "event=issues&limit=20&outcome=started&outcome=error&q=Triage&status=accepted&status=duplicate"; got != want {
+			t.Errorf("%s asked %s, want %s", command[0], got, want)
+		}
+		for _, wrong := range [][]string{{"--status", "acepted"}, {"--outcome", "begun"}, {"--limit", "0"}} {
+			if r := s.run(t.Context(), append(command, wrong...)...); r.code != shell.ExitUsage {
+				t.Errorf("%v: %+v", wrong, r)
+			}
+		}
+	}
+}
+
+// TestW18RefusedTestEvent: a webhook that refuses what the server signed is a failure.
+func TestW18RefusedTestEvent(t *testing.T) {
+	t.Parallel()
+	s := hooked(t)
+	s.answer("POST /api/v1/factory/f1/webhooks/{uid}/test", 200, `{"status":413,"detail":"too large"}`)
+	r := s.run(t.Context(), "webhook", "test", "ci")
+	if r.code != shell.ExitFailed || !strings.Contains(r.err, "413 too large") || !strings.Contains(r.err, "lineshaft webhook deliveries ci") {
+		t.Errorf("%+v", r)
 	}
 }

@@ -22,7 +22,7 @@ func (b *callbackBench) found(id string) lineshaft.Notification {
 
 func (b *callbackBench) notices() []overview.Attention {
 	b.Helper()
-	view := must[*overview.Overview](b.bench)(b.s.Overview(b.Context(), b.admin, overview.LastDay))
+	view := must[*overview.Overview](b.bench)(b.s.Overview(b.Context(), b.admin, overview.LastDay, ""))
 	return slices.DeleteFunc(view.Attention, func(a overview.Attention) bool { return a.Kind != overview.AttentionCallback })
 }
 

@@ -35,7 +35,7 @@ func (b *bench) past(factory string, state lineshaft.RunState, at time.Time, cod
 
 func (b *bench) overview(c lineshaft.Caller, over overview.OverviewRange) *overview.Overview {
 	b.Helper()
-	return must[*overview.Overview](b)(b.s.Overview(b.Context(), c, over))
+	return must[*overview.Overview](b)(b.s.Overview(b.Context(), c, over, ""))
 }
 
 // counts are the ends of each outcome: succeeded, failed, errored, cancelled.
@@ -64,7 +64,7 @@ func (b *bench) edges(now time.Time) {
 	b.past("", lineshaft.Errored, hour.Add(-23*time.Hour), lineshaft.CodeRunTimeout)
 	b.past("f2", lineshaft.Succeeded, hour.Add(-23*time.Hour-time.Microsecond), "")
 	b.past("f2", lineshaft.Failed, hour.Add(-6*24*time.Hour), lineshaft.CodeRunTimeout)
-	b.past("f2", lineshaft.Failed, now.Add(-9*24*time.Hour), lineshaft.CodeRunTimeout) // long ago
+	b.past("f2", lineshaft.Failed, now.Add(-16*24*time.Hour), lineshaft.CodeRunTimeout) // long ago
 }
 
 func (b *bench) wantEdges(when string) {
@@ -125,7 +125,7 @@ func TestI2OverviewCountsEachEndInItsBar(t *testing.T) {
 		wantCode(b, b.s.PurgeRates(b.Context()), "")
 		b.wantEdges("after what is old was removed")
 		// Nothing is left when it is out of every range.
-		b.at(now.Add(9 * 24 * time.Hour))
+		b.at(now.Add(16 * 24 * time.Hour))
 		wantCode(b, b.s.PurgeRates(b.Context()), "")
 		if week := b.overview(b.admin, overview.LastWeek); week.Total.Ended() != 0 || week.Unused {
 			b.Errorf("later: %+v", week)
@@ -234,11 +234,11 @@ func TestOverviewOfNothingAndForWhom(t *testing.T) {
 		if !view.Unused || view.Late || len(view.Attention) != 0 || len(view.Bars) != 24 || len(view.Active) != 5 || view.Total.Start != (overview.Latency{}) {
 			b.Errorf("%+v", view)
 		}
-		_, err := b.s.Overview(b.Context(), b.admin, "2h")
+		_, err := b.s.Overview(b.Context(), b.admin, "2h", "")
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
 		_, job := b.working(lineshaft.NewRun{})
 		for _, c := range []lineshaft.Caller{must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), job.RunToken)), b.caller(lineshaft.RoleWorker)} {
-			_, err = b.s.Overview(b.Context(), c, overview.LastDay)
+			_, err = b.s.Overview(b.Context(), c, overview.LastDay, "")
 			wantCode(b, err, lineshaft.CodeNotAuthorized)
 		}
 		b.past("f1", lineshaft.Succeeded, time.Now().Add(-30*24*time.Hour), "")

@@ -269,7 +269,7 @@ func TestH8ManyFactories(t *testing.T) {
 				}
 			}
 		}
-		view, err := b.s.Overview(b.Context(), reader, overview.LastDay)
+		view, err := b.s.Overview(b.Context(), reader, overview.LastDay, "")
 		if err != nil || view.Unused {
 			b.Errorf("overview: %+v, %v", view, err)
 		}

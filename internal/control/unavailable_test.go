@@ -290,6 +290,7 @@ func awayDeliveryCalls(b *bench, one func(name string, call func() (any, error))
 	one("LastRuns", func() (any, error) { return s.LastRuns(ctx, c, []lineshaft.Automation{{UID: "a"}}) })
 	one("ListDeliveries", func() (any, error) { return s.ListDeliveries(ctx, c, "f", "w", trigger.DeliveryQuery{Limit: 5}) })
 	one("ListAllDeliveries", func() (any, error) { return s.ListAllDeliveries(ctx, c, trigger.LogQuery{Limit: 5}) })
+	one("DeliveryVolume", func() (any, error) { return s.DeliveryVolume(ctx, c, trigger.VolumeQuery{Bar: time.Hour, Bars: 2}) })
 	one("GetDelivery", func() (any, error) { return s.GetDelivery(ctx, c, "f", "w", "d", true) })
 	one("Redeliver", func() (any, error) { return s.Redeliver(ctx, c, trigger.Redelivery{}, nil) })
 	one("SignTestEvent", func() (any, error) {
@@ -322,7 +323,7 @@ func awayJobCalls(b *bench, one func(string, func() (any, error))) {
 	one("FoldRates", func() (any, error) { return s.FoldRates(ctx) })
 	one("PurgeRates", func() (any, error) { return nil, s.PurgeRates(ctx) })
 	one("Costs", func() (any, error) { return s.Costs(ctx, b.admin, 7, "") })
-	one("Overview", func() (any, error) { return s.Overview(ctx, b.admin, overview.LastDay) })
+	one("Overview", func() (any, error) { return s.Overview(ctx, b.admin, overview.LastDay, "") })
 }
 
 // reportCalls are those of an agent about its own run.

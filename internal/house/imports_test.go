@@ -95,13 +95,14 @@ var archTable = map[string][]string{
 	"internal/web/page": {
 		".", "internal/control", "internal/control/access", "internal/control/base", "internal/control/factories", "internal/control/secrets", "internal/id", "internal/peer", "internal/problem", "internal/rate", "internal/signature", "internal/sse", "internal/tracing",
 	},
+	"internal/web/chart": {},
 	"internal/web/runs": {
 		".", "internal/web/page", "internal/control/factories", "internal/control/overview", "internal/control/runs", "internal/id", "internal/sse", "internal/stream",
 	},
 	"internal/web/factories": {".", "internal/web/page", "internal/control/base", "internal/control/factories", "internal/control/secrets", "internal/control/trigger"},
-	"internal/web/hooks":     {".", "internal/web/page", "internal/control/factories", "internal/control/notify", "internal/control/trigger", "internal/signature"}, // how a sender is set up
+	"internal/web/hooks":     {".", "internal/web/chart", "internal/web/page", "internal/control/factories", "internal/control/notify", "internal/control/trigger", "internal/signature"}, // how a sender is set up
 	"internal/web/platform":  {".", "internal/web/page", "internal/control/access", "internal/control/base", "internal/control/overview", "internal/control/runs", "internal/control/secrets"},
-	"internal/web/overview":  {".", "internal/web/page", "internal/control/overview"},
+	"internal/web/overview":  {".", "internal/web/chart", "internal/web/page", "internal/control/overview"},
 	"internal/web":           {"internal/web/page", "internal/web/runs", "internal/web/factories", "internal/web/hooks", "internal/web/platform", "internal/web/overview"},
 	"internal/mcpserver":     {".", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody"},
 

@@ -9,29 +9,30 @@ import (
 )
 
 // ListAllDeliveries reads a page of the logs of all webhooks, including deleted ones, newest
-// first, from before an id on ("" for the newest). With refused it has only what was turned away.
-func (r reader) ListAllDeliveries(ctx context.Context, refused bool, before string, limit int) ([]lineshaft.Delivery, bool, error) {
-	where := "WHERE id < $1"
+// first, from before an id on ("" for the newest) down to another. With refused it has only
+// what was turned away.
+func (r reader) ListAllDeliveries(ctx context.Context, refused bool, before, floor string, limit int) ([]lineshaft.Delivery, bool, error) {
+	where := "WHERE id < $1 AND id >= $2"
 	if refused {
 		where += " AND status <> 'accepted' AND status <> 'duplicate'" // as its index says it
 	}
-	return r.pageDeliveries(ctx, where, []any{cmp.Or(before, "z")}, limit)
+	return r.pageDeliveries(ctx, where, []any{cmp.Or(before, "z"), floor}, limit)
 }
 
 // ListDeliveriesOf reads a page of the logs of the live webhooks of factories, as
 // ListAllDeliveries does. It looks up the newest of each webhook, and reads the logs in that
 // order until no other can have anything for the page.
-func (r reader) ListDeliveriesOf(ctx context.Context, factoryUIDs []string, before string, limit int) ([]lineshaft.Delivery, bool, error) {
+func (r reader) ListDeliveriesOf(ctx context.Context, factoryUIDs []string, before, floor string, limit int) ([]lineshaft.Delivery, bool, error) {
 	newest, err := r.newestDeliveries(ctx, factoryUIDs, before)
 	if err != nil {
 		return nil, false, err
 	}
 	var ids []string // newest first
 	for _, uid := range newestFirst(newest) {
-		if len(ids) > limit && ids[limit] > newest[uid] {
+		if newest[uid] < floor || len(ids) > limit && ids[limit] > newest[uid] {
 			break
 		}
-		more, err := r.loggedIDs(ctx, uid, before, "", "", limit+1)
+		more, err := r.loggedIDs(ctx, uid, before, floor, "", limit+1)
 		if err != nil {
 			return nil, false, err
 		}

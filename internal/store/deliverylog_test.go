@@ -49,16 +49,16 @@ func TestW11LogOverWebhooks(t *testing.T) {
 		for _, limit := range []int{1, 7, 100} {
 			for name, read := range map[string]func(before string) ([]lineshaft.Delivery, bool, error){
 				"all": func(before string) ([]lineshaft.Delivery, bool, error) {
-					return s.ListAllDeliveries(t.Context(), false, before, limit)
+					return s.ListAllDeliveries(t.Context(), false, before, "", limit)
 				},
 				"refused": func(before string) ([]lineshaft.Delivery, bool, error) {
-					return s.ListAllDeliveries(t.Context(), true, before, limit)
+					return s.ListAllDeliveries(t.Context(), true, before, "", limit)
 				},
 				factories[0]: func(before string) ([]lineshaft.Delivery, bool, error) {
-					return s.ListDeliveriesOf(t.Context(), factories[:1], before, limit)
+					return s.ListDeliveriesOf(t.Context(), factories[:1], before, "", limit)
 				},
 				factories[1]: func(before string) ([]lineshaft.Delivery, bool, error) {
-					return s.ListDeliveriesOf(t.Context(), factories[1:], before, limit)
+					return s.ListDeliveriesOf(t.Context(), factories[1:], before, "", limit)
 				},
 			} {
 				var got []string
@@ -85,7 +85,7 @@ func TestW11LogOverWebhooks(t *testing.T) {
 		if err != nil || len(found) != 2 {
 			t.Errorf("%+v, %v", found, err)
 		}
-		if page, more, err := s.ListDeliveriesOf(t.Context(), []string{"nobody"}, "", 5); len(page) != 0 || more || err != nil {
+		if page, more, err := s.ListDeliveriesOf(t.Context(), []string{"nobody"}, "", "", 5); len(page) != 0 || more || err != nil {
 			t.Errorf("%v, %v, %v", page, more, err)
 		}
 		if none, err := s.WebhooksByUID(t.Context(), nil); len(none) != 0 || err != nil {

@@ -78,7 +78,7 @@ func checkLogs(t *testing.T, s *store.Store, factory string, hooks []string, log
 	}
 	slices.Sort(all)
 	slices.Reverse(all)
-	page, _, err := s.ListDeliveriesOf(t.Context(), []string{factory}, "", 5)
+	page, _, err := s.ListDeliveriesOf(t.Context(), []string{factory}, "", "", 5)
 	must(t, err)
 	wantDeliveries(t, "factory", page, all[:min(5, len(all))])
 	last, err := s.LastDeliveries(t.Context(), factory)

@@ -102,10 +102,15 @@ func hookReads(s *store.Store) map[string]lookup {
 		"delivery":        {1, func(ctx context.Context) error { return second(s.GetDelivery(ctx, "h7", bulkID(107))) }, nil},
 		"any delivery":    {1, func(ctx context.Context) error { return second(s.FindDelivery(ctx, bulkID(107))) }, nil},
 		"newest":          {21, func(ctx context.Context) error { return third(s.ListDeliveries(ctx, "h7", "", "", 20)) }, nil},
-		"all newest":      {21, func(ctx context.Context) error { return third(s.ListAllDeliveries(ctx, false, bulkID(15_000), 20)) }, nil},
-		"all refused":     {21, func(ctx context.Context) error { return third(s.ListAllDeliveries(ctx, true, "", 20)) }, nil},
+		"all newest":      {21, func(ctx context.Context) error { return third(s.ListAllDeliveries(ctx, false, bulkID(15_000), "", 20)) }, nil},
+		"volume":          {20, func(ctx context.Context) error { return second(s.BriefDeliveries(ctx, bulkID(100), 20)) }, nil},
+		"volume to one":   {21, func(ctx context.Context) error { return second(s.BriefDeliveriesTo(ctx, "h7", "", 20)) }, nil},
+		"all between": {21, func(ctx context.Context) error {
+			return third(s.ListAllDeliveries(ctx, false, bulkID(15_000), bulkID(100), 20))
+		}, nil},
+		"all refused": {21, func(ctx context.Context) error { return third(s.ListAllDeliveries(ctx, true, "", "", 20)) }, nil},
 		"of factories": {42, func(ctx context.Context) error {
-			return third(s.ListDeliveriesOf(ctx, []string{"f0", "f2"}, "", 20))
+			return third(s.ListDeliveriesOf(ctx, []string{"f0", "f2"}, "", "", 20))
 		}, nil},
 		"webhooks by uid": {2, func(ctx context.Context) error { return second(s.WebhooksByUID(ctx, []string{"h7", "h9"})) }, nil},
 		"webhooks of":     {6, func(ctx context.Context) error { return second(s.WebhooksOf(ctx, "f7", "f9")) }, nil},

@@ -91,3 +91,21 @@ func TestS4OverviewOfSomebodyWhoWasSignedOut(t *testing.T) {
 		t.Errorf("%d, want 401 with a redirect of the whole page", status)
 	}
 }
+
+// The overview of one factory has its numbers only, and its links lead to its runs.
+func TestI2OverviewOfAFactory(t *testing.T) {
+	t.Parallel()
+	h := newHooked(t, factories.NewWebhook{})
+	other := h.site.factory("Elsewhere")
+	h.automate("Triage", "")
+	h.deliver("one", `{}`)
+	h.start("outside of factories")
+	h.shows("/", `<option value="`+h.factory+`">`, `<option value="`+other.UID+`">`, `hx-get="/?range=24h"`, `href="/runs?state=QUEUED"`)
+	here := "factory=" + h.factory
+	h.shows("/?range=1h&"+here, `<option value="`+h.factory+`" selected>`, `hx-get="/?`+here+`&amp;range=1h"`, `href="/?`+here+`&amp;range=7d"`,
+		`href="/runs?`+here+`&amp;state=QUEUED"`, `href="/costs?days=1&amp;`+here+`"`, "!Three steps")
+	h.shows("/?factory="+other.UID, "nothing waits", "!Three steps", "!Nothing has run yet")
+	if status, _, _ := h.get("/?factory=nobody"); status != http.StatusNotFound {
+		t.Errorf("an unknown factory is %d", status)
+	}
+}

@@ -32,6 +32,7 @@ func (w *WebhookShell) deliveriesCommand() *cobra.Command {
 		Args: shell.Needs(1, 2, oneWebhook),
 		Example: shell.Example(
 			"lineshaft webhook deliveries issues --since 24h", "what came today, and what it started",
+			"lineshaft webhook deliveries issues --outcome started --q triage", "those that started a run of triage",
 			"lineshaft webhook deliveries issues DELIVERY_ID --explain", "why it did not start more",
 			"lineshaft webhook deliveries issues --all -o ndjson", "all of them, a line of JSON each",
 		),
@@ -44,8 +45,8 @@ func (w *WebhookShell) deliveriesCommand() *cobra.Command {
 				return shell.Usage("--explain is about one delivery",
 					"Add its id: lineshaft webhook deliveries WEBHOOK DELIVERY_ID --explain")
 			}
-			if f.query.Limit < 1 || f.query.Limit > 500 {
-				return shell.Usage(fmt.Sprintf("--limit %d is not between 1 and 500", f.query.Limit), "Use --all for all deliveries.")
+			if err := checkLog(f.query); err != nil {
+				return err
 			}
 			c, hook, err := w.logged(cmd.Context(), args[0])
 			if err != nil {
@@ -59,6 +60,7 @@ func (w *WebhookShell) deliveriesCommand() *cobra.Command {
 	}
 	flags := cmd.Flags()
 	spanFlags(cmd, &f.since, &f.until)
+	logFlags(cmd, &f.query)
 	shell.PageFlags(cmd, "deliveries", &f.query.Limit, &f.query.Cursor, &f.all)
 	flags.BoolVar(&f.explain, "explain", false, "with a DELIVERY_ID: explain why the current automations do not match it")
 	return cmd

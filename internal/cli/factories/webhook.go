@@ -47,7 +47,7 @@ func (sh Commands) webhookCommand() *cobra.Command {
 			func(ctx context.Context, c *client.Client, hook *client.Webhook) error {
 				return c.Webhooks.Delete(ctx, hook.FactoryUID, hook.UID)
 			}),
-		w.sendCommand(), w.deliveriesCommand(), w.redeliverCommand(), w.testFilterCommand(),
+		w.testCommand(), w.sendCommand(), w.deliveriesCommand(), w.redeliverCommand(), w.testFilterCommand(),
 	)
 }
 

@@ -83,6 +83,8 @@ type Reason struct {
 type Overview struct {
 	At    time.Time
 	Range OverviewRange
+	// FactoryUID is the factory that it is about; empty for all.
+	FactoryUID string
 	// Unused says that there is no run at all yet.
 	Unused bool
 	// Late says that the newest ends are not all counted yet.
@@ -94,6 +96,8 @@ type Overview struct {
 	OldestQueued time.Time
 	Total        Period
 	Bars         []Period
+	// Before is the period of the same length before Total, to compare with.
+	Before Period
 	// Reasons are why runs failed, the most frequent first.
 	Reasons []Reason
 	// Spent is what runs in factories consumed on each of the last days, today first; nil for
@@ -166,8 +170,9 @@ func (s *Overviews) findSpending(ctx context.Context, c lineshaft.Caller, view *
 	return nil
 }
 
-// Overview reads the state of the runs. Its cost does not depend on how many there are.
-func (s *Overviews) Overview(ctx context.Context, c lineshaft.Caller, over OverviewRange) (*Overview, error) {
+// Overview reads the state of the runs, or of those of one factory. Its cost does not depend on
+// how many there are.
+func (s *Overviews) Overview(ctx context.Context, c lineshaft.Caller, over OverviewRange, factoryUID string) (*Overview, error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
 		return nil, err
 	}
@@ -177,7 +182,13 @@ func (s *Overviews) Overview(ctx context.Context, c lineshaft.Caller, over Overv
 	if _, _, _, ok := over.measure(); !ok {
 		return nil, lineshaft.Invalid("range", "choose 1h, 24h or 7d")
 	}
-	view := &Overview{At: s.Store.Now(), Range: over}
+	if factoryUID != "" {
+		if _, err := s.factories.GetFactory(ctx, c, factoryUID); err != nil {
+			return nil, err
+		}
+		c.FactoryUIDs = []string{factoryUID} // as a key that sees nothing else
+	}
+	view := &Overview{At: s.Store.Now(), Range: over, FactoryUID: factoryUID}
 	if err := s.countEnded(ctx, c, view); err != nil {
 		return nil, err
 	}
@@ -190,7 +201,7 @@ func (s *Overviews) Overview(ctx context.Context, c lineshaft.Caller, over Overv
 	if err := s.findSpending(ctx, c, view); err != nil {
 		return nil, err
 	}
-	if view.Total.Ended() > 0 || slices.ContainsFunc(view.Active, func(a StateCount) bool { return a.Count > 0 }) {
+	if factoryUID != "" || view.Total.Ended() > 0 || slices.ContainsFunc(view.Active, func(a StateCount) bool { return a.Count > 0 }) {
 		return view, nil
 	}
 	page, err := s.runs.ListRuns(ctx, c, lineshaft.RunQuery{Sort: lineshaft.SortCreated, Limit: 1})
@@ -198,38 +209,55 @@ func (s *Overviews) Overview(ctx context.Context, c lineshaft.Caller, over Overv
 	return view, err
 }
 
-// countEnded fills the bars from the tallies and from the ends that are not in them yet.
+// countEnded fills the bars, and the period before them, from the tallies and from the ends that
+// are not in them yet.
 func (s *Overviews) countEnded(ctx context.Context, c lineshaft.Caller, view *Overview) error {
 	span, bar, bars, _ := view.Range.measure()
-	first := view.At.Truncate(bar).Add(-time.Duration(bars-1) * bar)
+	length := time.Duration(bars) * bar
+	first := view.At.Truncate(bar).Add(bar - length)
+	earlier := first.Add(-length)
+	// The period before is as long as this one has lasted, to the end of a tally.
+	until := view.At.Add(-length).Truncate(span).Add(span)
 	factories := []string{store.RateAll}
 	if len(c.FactoryUIDs) > 0 {
 		factories = c.FactoryUIDs
 	}
-	rates, mark, err := s.Store.ListRates(ctx, span, factories, first)
+	rates, mark, err := s.Store.ListRates(ctx, span, factories, earlier)
 	if err != nil {
 		return err
 	}
-	sums := make([]*store.Tally, bars)
+	sums, before := make([]*store.Tally, bars), store.NewTally()
 	for i := range sums {
 		sums[i] = store.NewTally()
 	}
-	// Runs dated by a clock ahead of this one go with the newest.
-	place := func(at time.Time) int { return min(int(at.Sub(first)/bar), bars-1) }
+	// place is the tally that a time belongs to; nil for none. Runs dated by a clock ahead of
+	// this one go with the newest.
+	place := func(at time.Time) *store.Tally {
+		switch {
+		case !at.Before(first):
+			return sums[min(int(at.Sub(first)/bar), bars-1)]
+		case at.Before(until):
+			return before
+		}
+		return nil
+	}
 	for _, rate := range rates {
-		sums[place(rate.Bucket)].Merge(rate.Tally)
+		if tally := place(rate.Bucket); tally != nil {
+			tally.Merge(rate.Tally)
+		}
 	}
-	if mark.FinishedAt.Before(first) {
-		mark = store.RateMark{FinishedAt: first.Add(-time.Microsecond), RunID: "~"}
-	}
-	recent, err := s.Store.EndedAfter(ctx, mark, view.At.AddDate(1, 0, 0), maxUnsettled+1)
+	recent, err := s.untallied(ctx, mark, earlier, first)
 	if err != nil {
 		return err
 	}
-	view.Late = len(recent) > maxUnsettled
-	for _, e := range recent[:min(len(recent), maxUnsettled)] {
-		if c.MaySeeFactory(e.FactoryUID) {
-			sums[place(e.FinishedAt)].End(e)
+	newest, err := s.untallied(ctx, mark, first, view.At.AddDate(1, 0, 0))
+	if err != nil {
+		return err
+	}
+	view.Late = len(newest) > maxUnsettled
+	for _, e := range append(recent[:min(len(recent), maxUnsettled)], newest[:min(len(newest), maxUnsettled)]...) {
+		if tally := place(e.FinishedAt); tally != nil && c.MaySeeFactory(e.FactoryUID) {
+			tally.End(e)
 		}
 	}
 	all := store.NewTally()
@@ -238,12 +266,23 @@ func (s *Overviews) countEnded(ctx context.Context, c lineshaft.Caller, view *Ov
 		view.Bars = append(view.Bars, period(sum, from, from.Add(bar)))
 		all.Merge(sum)
 	}
-	view.Total = period(all, first, view.At)
+	view.Total, view.Before = period(all, first, view.At), period(before, earlier, until)
 	for code, n := range all.Reasons {
 		view.Reasons = append(view.Reasons, Reason{Code: lineshaft.Code(code), Count: n})
 	}
 	slices.SortFunc(view.Reasons, func(a, b Reason) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Code, b.Code)) })
 	return nil
+}
+
+// untallied are the ends in a stretch of time that are not in the tallies yet.
+func (s *Overviews) untallied(ctx context.Context, mark store.RateMark, from, until time.Time) ([]store.RunEnd, error) {
+	if !mark.FinishedAt.Before(until) {
+		return nil, nil
+	}
+	if mark.FinishedAt.Before(from) {
+		mark = store.RateMark{FinishedAt: from.Add(-time.Microsecond), RunID: "~"}
+	}
+	return s.Store.EndedAfter(ctx, mark, until, maxUnsettled+1)
 }
 
 func period(t *store.Tally, from, until time.Time) Period {

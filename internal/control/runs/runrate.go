@@ -16,9 +16,11 @@ const (
 	// in: the short one for the last hour, the long one for a day and a week.
 	ShortSpan = 5 * time.Minute
 	// LongSpan is the other one.
-	LongSpan  = time.Hour
+	LongSpan = time.Hour
+	// shortKeep and longKeep are twice what an overview shows, which it compares with what was
+	// before, and some more.
 	shortKeep = 3 * time.Hour
-	longKeep  = 8 * 24 * time.Hour
+	longKeep  = 15 * 24 * time.Hour
 	// settle is how old an end must be to be counted: by then its transaction is over,
 	// and clocks of nodes that differ by less do no harm.
 	settle = 30 * time.Second

@@ -70,13 +70,7 @@ func (s *Triggers) ListDeliveries(ctx context.Context, c lineshaft.Caller, facto
 	if err := s.hasLog(ctx, c, factoryUID, webhookUID); err != nil {
 		return DeliveryPage{}, err
 	}
-	newest, floor := "", ""
-	if !q.Before.IsZero() {
-		newest = id.Floor(q.Before)
-	}
-	if !q.After.IsZero() {
-		floor = id.Floor(q.After)
-	}
+	newest, floor := idsBetween(q.After, q.Before)
 	list := fmt.Sprintf("deliveries\x00%s\x00%d\x00%d", webhookUID, unixMicro(q.After), unixMicro(q.Before))
 	idOf := func(d *lineshaft.Delivery) string { return d.ID }
 	if q.Filter.empty() {
@@ -89,6 +83,17 @@ func (s *Triggers) ListDeliveries(ctx context.Context, c lineshaft.Caller, facto
 			return s.Store.ListDeliveries(ctx, webhookUID, cmp.Or(before, newest), floor, limit)
 		})
 	})
+}
+
+// idsBetween are the ids that a stretch of time begins before and ends at; a zero time has none.
+func idsBetween(after, before time.Time) (newest, floor string) {
+	if !before.IsZero() {
+		newest = id.Floor(before)
+	}
+	if !after.IsZero() {
+		floor = id.Floor(after)
+	}
+	return newest, floor
 }
 
 func unixMicro(at time.Time) int64 {

@@ -1,8 +1,11 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"slices"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/base"
@@ -15,9 +18,11 @@ type LogQuery struct {
 	// Refused asks for what was turned away. It is a wish: a caller who sees only some
 	// factories gets everything, and must choose.
 	Refused bool
-	Filter  DeliveryFilter
-	Limit   int
-	Cursor  string
+	// After is inclusive, Before exclusive; zero times do not limit.
+	After, Before time.Time
+	Filter        DeliveryFilter
+	Limit         int
+	Cursor        string
 }
 
 // LoggedDelivery is a delivery with the webhook that got it.
@@ -46,6 +51,10 @@ func (s *Triggers) ListAllDeliveries(ctx context.Context, c lineshaft.Caller, q 
 		return LogPage{}, nil
 	}
 	list := "all deliveries\x00" + q.FactoryUID
+	if !q.After.IsZero() || !q.Before.IsZero() {
+		list += fmt.Sprintf("\x00%d\x00%d", unixMicro(q.After), unixMicro(q.Before))
+	}
+	newest, floor := idsBetween(q.After, q.Before)
 	if q.Refused && len(uids) == 0 {
 		list += "\x00refused"
 	}
@@ -53,7 +62,7 @@ func (s *Triggers) ListAllDeliveries(ctx context.Context, c lineshaft.Caller, q 
 		idOf := func(d *LoggedDelivery) string { return d.ID }
 		return base.ReadPage(list+q.Filter.name(), cursor, idOf, func(before string) ([]LoggedDelivery, bool, error) {
 			q.Limit = limit
-			found, more, err := s.readLogs(ctx, uids, q, before)
+			found, more, err := s.readLogs(ctx, uids, q, cmp.Or(before, newest), floor)
 			if err != nil {
 				return nil, false, err
 			}
@@ -67,11 +76,11 @@ func (s *Triggers) ListAllDeliveries(ctx context.Context, c lineshaft.Caller, q 
 	return base.FilterPage(q.Limit, q.Cursor, func(d *LoggedDelivery) bool { return q.Filter.selects(&d.Delivery) }, read)
 }
 
-func (s *Triggers) readLogs(ctx context.Context, factoryUIDs []string, q LogQuery, before string) ([]lineshaft.Delivery, bool, error) {
+func (s *Triggers) readLogs(ctx context.Context, factoryUIDs []string, q LogQuery, before, floor string) ([]lineshaft.Delivery, bool, error) {
 	if len(factoryUIDs) == 0 {
-		return s.Store.ListAllDeliveries(ctx, q.Refused, before, q.Limit)
+		return s.Store.ListAllDeliveries(ctx, q.Refused, before, floor, q.Limit)
 	}
-	return s.Store.ListDeliveriesOf(ctx, factoryUIDs, before, q.Limit)
+	return s.Store.ListDeliveriesOf(ctx, factoryUIDs, before, floor, q.Limit)
 }
 
 func (s *Triggers) withWebhooks(ctx context.Context, deliveries []lineshaft.Delivery) ([]LoggedDelivery, error) {

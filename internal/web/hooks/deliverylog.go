@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/trigger"
@@ -19,13 +20,18 @@ type logData struct {
 	// At is the address of the page, Fresh that of what is new.
 	At, Fresh  string
 	Deliveries []shownDelivery
-	// Newest is what a page that is live has seen so far.
+	// Newest is what a page that is live has seen so far, and seen are those shortly before it.
 	Newest string
+	seen   []string
 	Live   bool
 	// Text and Only narrow it down.
 	Text, Only string
 	Tabs       []logTab
-	// Kept are values of the address besides those.
+	// Since and Until are the stretch of time it is about, Range how far its chart looks back.
+	Since, Until time.Time
+	Range        string
+	Volume       *volumeData
+	// Kept are values of the address besides text and list.
 	Kept url.Values
 	// Factory and Webhook are the one whose log it is; empty for several.
 	Factory, Webhook string
@@ -90,19 +96,13 @@ const (
 // newLog is the log that an address asks for, still empty. Kept is what its links keep.
 func newLog(r *page.Request, at string, kept url.Values) (logData, error) {
 	given := r.URL.Query()
-	log := logData{At: at, Fresh: at, Text: strings.TrimSpace(given.Get("q")), Only: given.Get("only"), Kept: kept}
+	log := logData{At: at, Fresh: at, Text: strings.TrimSpace(given.Get("q")), Only: given.Get("only"), Kept: url.Values{}}
+	maps.Copy(log.Kept, kept)
+	if err := log.readTimes(given); err != nil {
+		return log, err
+	}
 	for _, kind := range logKinds {
-		values := maps.Clone(kept)
-		if values == nil {
-			values = url.Values{}
-		}
-		if kind.value != "" {
-			values.Set("only", kind.value)
-		}
-		if log.Text != "" {
-			values.Set("q", log.Text)
-		}
-		log.Tabs = append(log.Tabs, logTab{Name: kind.name, Href: page.WithQuery(at, values), Here: kind.value == log.Only})
+		log.Tabs = append(log.Tabs, logTab{Name: kind.name, Href: log.link("only", kind.value), Here: kind.value == log.Only})
 	}
 	if !slices.ContainsFunc(log.Tabs, func(t logTab) bool { return t.Here }) {
 		return log, lineshaft.Invalid("only", "choose one of the lists")
@@ -113,6 +113,9 @@ func newLog(r *page.Request, at string, kept url.Values) (logData, error) {
 // PollAt is where an open page asks for what came after its newest.
 func (l logData) PollAt() string {
 	values := url.Values{"after": {l.Newest}}
+	if len(l.seen) > 0 {
+		values.Set("seen", strings.Join(l.seen, " "))
+	}
 	maps.Copy(values, l.Kept)
 	return page.WithQuery(l.Fresh, values)
 }
@@ -129,7 +132,7 @@ func (s pages) fill(r *page.Request, log *logData, read readPart) error {
 	if log.Narrowed() {
 		limit, reads = narrowLimit, narrowReads
 	}
-	log.Live = cursor == "" && !log.Narrowed()
+	log.Live = cursor == "" && !log.Narrowed() && log.Between() == ""
 	for ; reads > 0; reads-- {
 		rows, next, err := read(limit, cursor)
 		if err != nil {
@@ -142,9 +145,7 @@ func (s pages) fill(r *page.Request, log *logData, read readPart) error {
 		}
 	}
 	log.Pager = r.Pager(cursor)
-	if len(log.Deliveries) > 0 {
-		log.Newest = log.Deliveries[0].ID
-	}
+	log.noteSeen()
 	return s.nameRuns(r, log.Deliveries)
 }
 
@@ -157,24 +158,28 @@ func (s pages) deliveryLog(r *page.Request, v hookView) (logData, error) {
 	if !v.Gone {
 		log.Factory, log.Webhook = v.Factory.UID, v.UID
 	}
-	err = s.fill(r, &log, s.logOf(r, v))
+	if err := s.fill(r, &log, s.logOf(r, v, log)); err != nil {
+		return log, err
+	}
 	log.Live = log.Live && !v.Gone
-	return log, err
+	return log, s.addVolume(r, &log, v.Factory.UID, v.UID)
 }
 
 // logOf reads the log of one webhook.
-func (s pages) logOf(r *page.Request, v hookView) readPart {
+func (s pages) logOf(r *page.Request, v hookView, log logData) readPart {
 	return func(limit int, cursor string) ([]shownDelivery, string, error) {
-		query := trigger.DeliveryQuery{Limit: limit, Cursor: cursor}
+		query := trigger.DeliveryQuery{After: log.Since, Before: log.Until, Limit: limit, Cursor: cursor}
 		found, err := s.Control.ListDeliveries(r.Context(), r.Caller, v.Factory.UID, v.UID, query)
 		return shownAll(v, found.Items), found.Next, err
 	}
 }
 
 // logOfAll reads the logs of all webhooks, or of those of one factory.
-func (s pages) logOfAll(r *page.Request, factory, only string) readPart {
+func (s pages) logOfAll(r *page.Request, factory string, log logData) readPart {
 	return func(limit int, cursor string) ([]shownDelivery, string, error) {
-		query := trigger.LogQuery{FactoryUID: factory, Refused: only == "refused", Limit: limit, Cursor: cursor}
+		query := trigger.LogQuery{
+			FactoryUID: factory, Refused: log.Only == "refused", After: log.Since, Before: log.Until, Limit: limit, Cursor: cursor,
+		}
 		found, err := s.Control.ListAllDeliveries(r.Context(), r.Caller, query)
 		rows := make([]shownDelivery, 0, len(found.Items))
 		for _, d := range found.Items {
@@ -212,12 +217,15 @@ func (s pages) allDeliveries(r *page.Request) error {
 	if data.Log, err = newLog(r, "/deliveries", kept); err != nil {
 		return err
 	}
-	if err := s.fill(r, &data.Log, s.logOfAll(r, data.Chosen, data.Log.Only)); err != nil {
+	if err := s.fill(r, &data.Log, s.logOfAll(r, data.Chosen, data.Log)); err != nil {
 		return err
 	}
 	data.Log.Factory = data.Chosen
 	if r.Asked() {
 		return showFresh(r, data.Log)
+	}
+	if err := s.addVolume(r, &data.Log, data.Chosen, ""); err != nil {
+		return err
 	}
 	return r.Render("deliveries", page.Of("deliveries", data))
 }
@@ -280,7 +288,7 @@ func (s pages) freshDeliveries(r *page.Request, v hookView) error {
 func showFresh(r *page.Request, log logData) error {
 	after := r.URL.Query().Get("after")
 	held := len(log.Deliveries)
-	log.Deliveries = slices.DeleteFunc(log.Deliveries, func(d shownDelivery) bool { return d.ID <= after })
+	log.keepFresh(after, strings.Fields(r.URL.Query().Get("seen")))
 	switch {
 	case len(log.Deliveries) == 0:
 		r.W.WriteHeader(http.StatusNoContent)
@@ -291,4 +299,36 @@ func showFresh(r *page.Request, log logData) error {
 		return nil
 	}
 	return r.Fragment("deliveries", "fresh", log)
+}
+
+// latePeriod is how long after its time a delivery may show up in the log: its id is older than
+// its commit, and another node may have been slow.
+const latePeriod = time.Minute
+
+// noteSeen remembers the newest and those that an open page must not be given again.
+func (l *logData) noteSeen() {
+	for i, d := range l.Deliveries {
+		if i == 0 {
+			l.Newest = d.ID
+		}
+		if l.Deliveries[0].ReceivedAt.Sub(d.ReceivedAt) < latePeriod {
+			l.seen = append(l.seen, d.ID)
+		}
+	}
+}
+
+// keepFresh leaves what a page does not have that has seen the newest and some before it: what
+// came after that, and what was late.
+func (l *logData) keepFresh(after string, seen []string) {
+	newest := slices.IndexFunc(l.Deliveries, func(d shownDelivery) bool { return d.ID == after })
+	late := func(d shownDelivery) bool {
+		return newest >= 0 && l.Deliveries[newest].ReceivedAt.Sub(d.ReceivedAt) < latePeriod && len(seen) > 0 && !slices.Contains(seen, d.ID)
+	}
+	var fresh []shownDelivery
+	for _, d := range l.Deliveries {
+		if d.ID > after || late(d) {
+			fresh = append(fresh, d)
+		}
+	}
+	l.Deliveries = fresh
 }

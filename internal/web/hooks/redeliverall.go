@@ -61,7 +61,9 @@ func (l logData) AgainAt() string {
 		return ""
 	}
 	values := url.Values{}
-	for name, value := range map[string]string{"only": l.Only, "q": l.Text, "factory": l.Factory, "webhook": l.Webhook} {
+	for name, value := range map[string]string{
+		"only": l.Only, "q": l.Text, "factory": l.Factory, "webhook": l.Webhook, "since": l.Kept.Get("since"), "until": l.Kept.Get("until"),
+	} {
 		if value != "" {
 			values.Set(name, value)
 		}
@@ -76,7 +78,7 @@ func (s pages) redeliverAllPage(r *page.Request) (p page.Page, err error) {
 	if data.Log, err = newLog(r, "/deliveries/redeliver", nil); err != nil {
 		return p, err
 	}
-	read := s.logOfAll(r, factory, data.Log.Only)
+	read := s.logOfAll(r, factory, data.Log)
 	if webhook != "" {
 		f, err := s.Control.GetFactory(r.Context(), r.Caller, factory)
 		if err != nil {
@@ -87,7 +89,7 @@ func (s pages) redeliverAllPage(r *page.Request) (p page.Page, err error) {
 			return p, err
 		}
 		v := s.hookView(f, w)
-		read, data.Back = s.logOf(r, v), v.At
+		read, data.Back = s.logOf(r, v, data.Log), v.At
 	}
 	given.Del("webhook")
 	if webhook != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/overview"
+	"github.com/lineshaft/lineshaft/internal/web/chart"
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
@@ -22,7 +23,7 @@ type costData struct {
 	Factories []page.Option
 	Chosen    string
 	Days      int
-	Chart     chart
+	Chart     chart.Chart
 	Tables    []costTable
 	Dearest   []dearRun
 	Export    string
@@ -74,7 +75,7 @@ func (s pages) costsData(r *page.Request) (costData, error) {
 		data.Ranges = append(data.Ranges, link)
 	}
 	data.Export = data.at("/costs/export", data.Days)
-	data.Chart = spentChart(costs.Days)
+	data.Chart = spentChart(costs.Days, data.Chosen)
 	data.addTables(names)
 	for _, run := range costs.Runs {
 		one := dearRun{ID: run.ID, Title: run.Title, Factory: names[run.FactoryUID], Agent: run.AgentName, State: run.State}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/overview"
+	"github.com/lineshaft/lineshaft/internal/web/chart"
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
@@ -17,6 +18,9 @@ type overviewData struct {
 	*overview.Overview
 
 	Ranges []rangeLink
+	// Factories are those to choose from, Refresh is where an open page asks for news.
+	Factories []page.Option
+	Refresh   string
 	// Words are the range as people say it, such as "last 24 hours".
 	Words   string
 	BaseURL string
@@ -24,12 +28,12 @@ type overviewData struct {
 	MayStart, MayBuild bool
 	Tiles              []tile
 	Notices            []notice
-	Throughput         chart
-	Start, Work        chart
-	States, Failures   []barRow
+	Throughput         chart.Chart
+	Start, Work        chart.Chart
+	States, Failures   []chart.Row
 	// Spending is what each day cost, SpentBy which factories cost something today.
-	Spending *chart
-	SpentBy  []barRow
+	Spending *chart.Chart
+	SpentBy  []chart.Row
 	// NoModel says that only shell prompts work here.
 	NoModel      bool
 	Certificates []page.Certificate
@@ -54,11 +58,18 @@ func rangeWords(over overview.OverviewRange) string {
 // overviewPage shows the state of everything; its refresh asks for the part that changes.
 func (s pages) overviewPage(r *page.Request) error {
 	over := overview.OverviewRange(cmp.Or(r.URL.Query().Get("range"), string(overview.LastDay)))
-	view, err := s.Control.Overview(r.Context(), r.Caller, over)
+	view, err := s.Control.Overview(r.Context(), r.Caller, over, r.URL.Query().Get("factory"))
 	if err != nil {
 		return err
 	}
 	data := newOverviewData(view)
+	if r.Caller.Role.May(lineshaft.PermissionFactoriesRead) {
+		names, err := s.FactoryNames(r.Context(), r.Caller)
+		if err != nil {
+			return err
+		}
+		data.Factories = page.Options(names)
+	}
 	data.BaseURL = s.BaseURL
 	if s.Certificates != nil {
 		data.Certificates = s.Certificates()
@@ -76,10 +87,11 @@ func (s pages) overviewPage(r *page.Request) error {
 
 func newOverviewData(view *overview.Overview) overviewData {
 	data := overviewData{Overview: view, Words: rangeWords(view.Range)}
+	data.Refresh = within(view, "/", "range", string(view.Range))
 	for _, over := range overview.OverviewRanges() {
 		data.Ranges = append(data.Ranges, rangeLink{Name: map[overview.OverviewRange]string{
 			overview.LastHour: "1 hour", overview.LastDay: "24 hours", overview.LastWeek: "7 days",
-		}[over], Href: "/?range=" + string(over), Here: over == view.Range})
+		}[over], Href: within(view, "/", "range", string(over)), Here: over == view.Range})
 	}
 	data.Tiles = tiles(view)
 	data.Notices = notices(view)
@@ -89,42 +101,62 @@ func newOverviewData(view *overview.Overview) overviewData {
 	data.States = stateRows(view)
 	data.Failures = reasonRows(view)
 	if len(view.Spent) > 0 {
-		data.Spending, data.SpentBy = new(spentChart(view.Spent)), spentRows(view)
+		data.Spending, data.SpentBy = new(spentChart(view.Spent, view.FactoryUID)), spentRows(view)
 	}
 	return data
 }
 
-func slots(view *overview.Overview, said func(overview.Period) string) []slot {
-	list := make([]slot, len(view.Bars))
+func slots(view *overview.Overview, said func(overview.Period) string) []chart.Slot {
+	list := make([]chart.Slot, len(view.Bars))
 	for i, bar := range view.Bars {
-		list[i] = slotOf(bar.From, bar.Until, view.Range == overview.LastWeek)
+		list[i] = chart.SlotOf(bar.From, bar.Until, view.Range == overview.LastWeek)
 		list[i].Said = list[i].Name + ": " + said(bar)
-		list[i].Href = endedHref(bar.From, bar.Until, lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled)
+		list[i].Href = endedHref(view, bar.From, bar.Until, endStates()...)
 	}
 	return list
 }
 
-// endedHref leads to the runs that ended in a stretch of time; a zero end is now.
-func endedHref(from, until time.Time, states ...lineshaft.RunState) string {
-	values := url.Values{"since": {from.UTC().Format(time.RFC3339)}, "sort": {"updated"}}
-	if !until.IsZero() {
-		values.Set("until", until.UTC().Format(time.RFC3339))
+// within is an address with a name and a value, and with the factory that the overview is about.
+func within(view *overview.Overview, path string, pairs ...string) string {
+	values := url.Values{}
+	for i := 0; i < len(pairs); i += 2 {
+		values.Add(pairs[i], pairs[i+1])
 	}
-	for _, state := range states {
-		values.Add("state", string(state))
+	if view.FactoryUID != "" {
+		values.Set("factory", view.FactoryUID)
 	}
-	return page.WithQuery("/runs", values)
+	return page.WithQuery(path, values)
 }
 
-func throughput(view *overview.Overview) chart {
-	all := []series{{Name: "Succeeded", Class: "succeeded"}, {Name: "Failed", Class: "failed"}, {Name: "Error", Class: "error"}, {Name: "Cancelled", Class: "cancelled"}}
+// endedHref leads to the runs that ended in a stretch of time; a zero end is now.
+func endedHref(view *overview.Overview, from, until time.Time, states ...lineshaft.RunState) string {
+	pairs := []string{"since", from.UTC().Format(time.RFC3339), "sort", "updated"}
+	if !until.IsZero() {
+		pairs = append(pairs, "until", until.UTC().Format(time.RFC3339))
+	}
+	for _, state := range states {
+		pairs = append(pairs, "state", string(state))
+	}
+	return within(view, "/runs", pairs...)
+}
+
+// endStates are those in which runs end.
+func endStates() []lineshaft.RunState {
+	return []lineshaft.RunState{lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled}
+}
+
+func throughput(view *overview.Overview) chart.Chart {
+	all := []chart.Series{{Name: "Succeeded", Class: "succeeded"}, {Name: "Failed", Class: "failed"}, {Name: "Error", Class: "error"}, {Name: "Cancelled", Class: "cancelled"}}
+	for i, state := range endStates() {
+		all[i].Href = endedHref(view, view.Total.From, time.Time{}, state)
+	}
 	for _, bar := range view.Bars {
 		for i, n := range []int64{bar.Succeeded, bar.Failed, bar.Errored, bar.Cancelled} {
 			all[i].Values = append(all[i].Values, float64(n))
 			all[i].Texts = append(all[i].Texts, page.Count(n))
 		}
 	}
-	c := stackedChart("throughput", "Ended runs", slots(view, func(p overview.Period) string {
+	c := chart.Stacked("throughput", "Ended runs", slots(view, func(p overview.Period) string {
 		return fmt.Sprintf("%s succeeded, %s failed, %s ended in an error, %s cancelled", page.Count(p.Succeeded), page.Count(p.Failed), page.Count(p.Errored), page.Count(p.Cancelled))
 	}), all)
 	total := view.Total
@@ -136,8 +168,8 @@ func throughput(view *overview.Overview) chart {
 	return c
 }
 
-func latencyChart(id, title string, view *overview.Overview, of func(overview.Period) overview.Latency) chart {
-	all := []series{{Name: "Median", Class: "p50"}, {Name: "95 % within", Class: "p95"}}
+func latencyChart(id, title string, view *overview.Overview, of func(overview.Period) overview.Latency) chart.Chart {
+	all := []chart.Series{{Name: "Median", Class: "p50"}, {Name: "95 % within", Class: "p95"}}
 	for _, bar := range view.Bars {
 		l := of(bar)
 		for i, d := range []time.Duration{l.P50, l.P95} {
@@ -149,7 +181,7 @@ func latencyChart(id, title string, view *overview.Overview, of func(overview.Pe
 			all[i].Texts = append(all[i].Texts, text)
 		}
 	}
-	c := stepChart(id, title, slots(view, func(p overview.Period) string {
+	c := chart.Steps(id, title, slots(view, func(p overview.Period) string {
 		l := of(p)
 		if l.Count == 0 {
 			return "no run"
@@ -164,21 +196,21 @@ func latencyChart(id, title string, view *overview.Overview, of func(overview.Pe
 	return c
 }
 
-func stateRows(view *overview.Overview) []barRow {
-	var rows []barRow
+func stateRows(view *overview.Overview) []chart.Row {
+	var rows []chart.Row
 	var values []float64
 	for _, a := range view.Active {
-		rows = append(rows, barRow{Name: page.StateName(a.State), Href: "/runs?state=" + string(a.State), Class: "s-" + string(a.State), Count: activeCount(a.Count)})
+		rows = append(rows, chart.Row{Name: page.StateName(a.State), Href: within(view, "/runs", "state", string(a.State)), Class: "s-" + string(a.State), Count: activeCount(a.Count)})
 		values = append(values, float64(a.Count))
 	}
-	return barRows(rows, values)
+	return chart.Rows(rows, values)
 }
 
 // mostReasons is how many reasons have a line of their own.
 const mostReasons = 6
 
-func reasonRows(view *overview.Overview) []barRow {
-	var rows []barRow
+func reasonRows(view *overview.Overview) []chart.Row {
+	var rows []chart.Row
 	var values []float64
 	var rest int64
 	for i, reason := range view.Reasons {
@@ -186,14 +218,14 @@ func reasonRows(view *overview.Overview) []barRow {
 			rest += reason.Count
 			continue
 		}
-		rows = append(rows, barRow{Name: reasonName(reason.Code), Class: "failed", Count: page.Count(reason.Count), Href: endedHref(view.Total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)})
+		rows = append(rows, chart.Row{Name: reasonName(reason.Code), Class: "failed", Count: page.Count(reason.Count), Href: endedHref(view, view.Total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)})
 		values = append(values, float64(reason.Count))
 	}
 	if rest > 0 {
-		rows = append(rows, barRow{Name: "Other reasons", Class: "failed", Count: page.Count(rest)})
+		rows = append(rows, chart.Row{Name: "Other reasons", Class: "failed", Count: page.Count(rest), Href: endedHref(view, view.Total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)})
 		values = append(values, float64(rest))
 	}
-	return barRows(rows, values)
+	return chart.Rows(rows, values)
 }
 
 // reasonName is how people read the code of a failure.
@@ -218,6 +250,8 @@ type tile struct {
 	Name, Value, Note, Href string
 	// Kind colours the note: warn, bad or nothing.
 	Kind string
+	// Before compares with the period before, BeforeHref leads to the runs of then.
+	Before, BeforeHref string
 }
 
 // activeCount is a number of active runs, which is not counted to the end.
@@ -235,46 +269,70 @@ func tiles(view *overview.Overview) []tile {
 	}
 	running := min(active[lineshaft.Pending]+active[lineshaft.Claimed]+active[lineshaft.InProgress], overview.MaxActiveCount)
 	total := view.Total
-	queue := tile{Name: "Queued", Value: activeCount(active[lineshaft.Queued]), Note: "nothing waits", Href: "/runs?state=QUEUED"}
+	queue := tile{Name: "Queued", Value: activeCount(active[lineshaft.Queued]), Note: "nothing waits", Href: within(view, "/runs", "state", "QUEUED")}
 	if !view.OldestQueued.IsZero() {
 		queue.Note = "oldest for " + page.Roughly(view.At.Sub(view.OldestQueued))
 	}
-	run := tile{Name: "Running", Value: activeCount(running), Note: "none needs an answer", Href: "/runs?state=PENDING&state=CLAIMED&state=INPROGRESS"}
+	run := tile{Name: "Running", Value: activeCount(running), Note: "none needs an answer", Href: within(view, "/runs", "state", "PENDING", "state", "CLAIMED", "state", "INPROGRESS")}
 	if n := active[lineshaft.Blocked]; n > 0 {
 		run.Note, run.Kind = needAnswer(n), "warn"
 	}
 	success := tile{Name: "Success rate", Value: percent(total.Succeeded, total.Judged()), Note: "no run to judge by"}
-	success.Href = endedHref(total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)
+	success.Href = endedHref(view, total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)
 	if failed := total.Failed + total.Errored; failed > 0 {
 		success.Note, success.Kind = page.Count(failed)+" failed", "bad"
 	} else if total.Judged() > 0 {
 		success.Note = "none failed"
 	}
 	ended := tile{Name: "Ended", Value: page.Count(total.Ended()), Note: "in the " + rangeWords(view.Range)}
-	ended.Href = endedHref(total.From, time.Time{}, lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled)
+	ended.Href = endedHref(view, total.From, time.Time{}, endStates()...)
 	if total.Cancelled > 0 {
 		ended.Note = page.Count(total.Cancelled) + " cancelled"
 	}
-	list := []tile{run, queue, ended, success, latencyTile("Median to start", total.Start), latencyTile("Median at work", total.Work)}
+	start, work := latencyTile("Median to start", total.Start), latencyTile("Median at work", total.Work)
+	start.Href, work.Href = ended.Href, ended.Href
+	compare(view, &ended, &success, &start, &work)
+	list := []tile{run, queue, ended, success, start, work}
 	if len(view.Spent) > 1 {
-		spent := tile{Name: "Spent today", Value: page.Dollars(view.Spent[0].CostMicros), Href: "/costs?days=1"}
+		spent := tile{Name: "Spent today", Value: page.Dollars(view.Spent[0].CostMicros), Href: within(view, "/costs", "days", "1")}
 		spent.Note = page.Dollars(view.Spent[1].CostMicros) + " yesterday, UTC"
 		list = append(list, spent)
 	}
 	return list
 }
 
+// compare says of the tiles what they were in the period before, if runs ended in it.
+func compare(view *overview.Overview, ended, success, start, work *tile) {
+	before := view.Before
+	if before.Ended() == 0 {
+		return
+	}
+	ended.Before = page.Count(before.Ended())
+	if before.Judged() > 0 {
+		success.Before = percent(before.Succeeded, before.Judged())
+	}
+	if before.Start.Count > 0 {
+		start.Before = about(before.Start.P50)
+	}
+	if before.Work.Count > 0 {
+		work.Before = about(before.Work.P50)
+	}
+	for _, one := range []*tile{ended, success, start, work} {
+		one.BeforeHref = endedHref(view, before.From, before.Until, endStates()...)
+	}
+}
+
 // spentRows are the factories that cost something today, with their budgets.
-func spentRows(view *overview.Overview) []barRow {
+func spentRows(view *overview.Overview) []chart.Row {
 	if len(view.Spent) == 0 {
 		return nil
 	}
-	var rows []barRow
+	var rows []chart.Row
 	var values []float64
 	for _, f := range view.Spent[0].Factories {
-		row := barRow{Name: cmp.Or(f.Name, "A factory that is deleted"), Class: "spent", Count: page.Dollars(f.CostMicros)}
+		row := chart.Row{Name: cmp.Or(f.Name, "A factory that is deleted"), Class: "spent", Count: page.Dollars(f.CostMicros)}
 		if f.Name != "" {
-			row.Href = page.FactoryAddress(f.UID)
+			row.Href = page.WithQuery("/costs", url.Values{"days": {"1"}, "factory": {f.UID}})
 		}
 		if most := f.Budget.MaxCostMicros; most > 0 {
 			row.Count += " of " + page.Dollars(most)
@@ -282,22 +340,23 @@ func spentRows(view *overview.Overview) []barRow {
 		rows = append(rows, row)
 		values = append(values, float64(f.CostMicros))
 	}
-	return barRows(rows, values)
+	return chart.Rows(rows, values)
 }
 
 // spentChart draws what each of the last days cost.
-func spentChart(spent []overview.DaySpending) chart {
-	one := series{Name: "US dollars", Class: "spent"}
-	var days []slot
+func spentChart(spent []overview.DaySpending, factory string) chart.Chart {
+	one := chart.Series{Name: "US dollars", Class: "spent"}
+	var days []chart.Slot
 	var all int64
 	for _, day := range slices.Backward(spent) {
 		text := page.Dollars(day.CostMicros)
-		days = append(days, slot{Name: day.Day.Format("Mon 2 Jan"), Tick: day.Day.Format("Mon 2"), Said: day.Day.Format("Mon 2 Jan") + ": " + text})
+		days = append(days, chart.Slot{Name: day.Day.Format("Mon 2 Jan"), Tick: day.Day.Format("Mon 2"), Said: day.Day.Format("Mon 2 Jan") + ": " + text,
+			Href: endedHref(&overview.Overview{FactoryUID: factory}, day.Day, day.Day.AddDate(0, 0, 1))})
 		one.Values = append(one.Values, float64(day.CostMicros)/1e6)
 		one.Texts = append(one.Texts, text)
 		all += day.CostMicros
 	}
-	c := stackedChart("spending", "Spending by day", days, []series{one})
+	c := chart.Stacked("spending", "Spending by day", days, []chart.Series{one})
 	c.Desc = fmt.Sprintf("In the last %d days, runs in factories cost %s.", len(days), page.Dollars(all))
 	if all == 0 {
 		c.Empty = "Nothing was spent in the last days."
@@ -321,7 +380,7 @@ func about(d time.Duration) string {
 
 func digits(v float64) string {
 	if v < 10 {
-		return trim(v)
+		return chart.Trim(v)
 	}
 	return fmt.Sprintf("%.0f", v)
 }

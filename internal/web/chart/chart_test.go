@@ -1,4 +1,4 @@
-package overview
+package chart
 
 import (
 	"math"
@@ -6,15 +6,12 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
-
-	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
 // field checks that numbers can be drawn and lie within the field.
-func field(t *testing.T, c chart) {
+func field(t *testing.T, c Chart) {
 	t.Helper()
-	for _, s := range append(append([]shape{}, c.Shapes...), c.Hits...) {
+	for _, s := range append(append([]Shape{}, c.Shapes...), c.Hits...) {
 		x, y, w, h := value(t, s.X), value(t, s.Y), value(t, s.W), value(t, s.H)
 		if x < 0 || y < -.01 || w <= 0 || h <= 0 || x+w > chartWidth+.02 || y > chartHeight || y+h > chartHeight+1 {
 			t.Errorf("%s: %+v is outside", c.ID, s)
@@ -41,10 +38,10 @@ func value(t *testing.T, text string) float64 {
 	return v
 }
 
-func slotsOf(n int) []slot {
-	list := make([]slot, n)
+func slotsOf(n int) []Slot {
+	list := make([]Slot, n)
 	for i := range list {
-		list[i] = slot{Name: "n" + strconv.Itoa(i), Tick: "t" + strconv.Itoa(i)}
+		list[i] = Slot{Name: "n" + strconv.Itoa(i), Tick: "t" + strconv.Itoa(i)}
 	}
 	return list
 }
@@ -58,17 +55,17 @@ func TestChartsCanAlwaysBeDrawn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := []series{{Name: "a", Class: "a", Values: values}, {Name: "b", Class: "b", Values: values}}
-			field(t, stackedChart("bars", "Bars", slotsOf(len(values)), all))
-			field(t, stepChart("steps", "Steps", slotsOf(len(values)), all))
+			all := []Series{{Name: "a", Class: "a", Values: values}, {Name: "b", Class: "b", Values: values}}
+			field(t, Stacked("bars", "Bars", slotsOf(len(values)), all))
+			field(t, Steps("steps", "Steps", slotsOf(len(values)), all))
 		})
 	}
 }
 
 func TestStackedChartIsToScale(t *testing.T) {
 	t.Parallel()
-	c := stackedChart("x", "X", slotsOf(4), []series{{Class: "low", Values: []float64{10, 0, 5, 0}}, {Class: "high", Values: []float64{10, 0, 0, 20}}})
-	want := []shape{
+	c := Stacked("x", "X", slotsOf(4), []Series{{Class: "low", Values: []float64{10, 0, 5, 0}}, {Class: "high", Values: []float64{10, 0, 0, 20}}})
+	want := []Shape{
 		{"low", "18", "80", "114", "80"},
 		{"high", "18", "0", "114", "80"}, // half and half of 20
 		{"low", "318", "120", "114", "40"},
@@ -82,7 +79,7 @@ func TestStackedChartIsToScale(t *testing.T) {
 			t.Errorf("%d: %+v, want %+v", i, c.Shapes[i], want[i])
 		}
 	}
-	if len(c.Hits) != 4 || c.Hits[3] != (shape{"", "450", "0", "150", "160"}) || strings.Join(c.Ticks, " ") != "t0 t1 t2 t3" {
+	if len(c.Hits) != 4 || c.Hits[3] != (Shape{"", "450", "0", "150", "160"}) || strings.Join(c.Ticks, " ") != "t0 t1 t2 t3" {
 		t.Errorf("%+v %v", c.Hits, c.Ticks)
 	}
 }
@@ -90,7 +87,7 @@ func TestStackedChartIsToScale(t *testing.T) {
 func TestStepChartHasGapsAndSinglePoints(t *testing.T) {
 	t.Parallel()
 	nan := math.NaN()
-	c := stepChart("x", "X", slotsOf(6), []series{{Class: "p50", Values: []float64{nan, 30, 60, nan, 0, nan}}})
+	c := Steps("x", "X", slotsOf(6), []Series{{Class: "p50", Values: []float64{nan, 30, 60, nan, 0, nan}}})
 	if got, want := c.Strokes[0].Path, "M100 80H200V0H300M400 160H500"; got != want || c.High != "1 min" || c.Middle != "30 s" {
 		t.Errorf("%s, want %s; %s %s", got, want, c.High, c.Middle)
 	}
@@ -112,43 +109,13 @@ func TestAxisNumbersArePlain(t *testing.T) {
 
 func TestBarRowsShowWhatIsNotNothing(t *testing.T) {
 	t.Parallel()
-	rows := barRows(make([]barRow, 4), []float64{0, 1, 1e6, math.NaN()})
+	rows := Rows(make([]Row, 4), []float64{0, 1, 1e6, math.NaN()})
 	for i, want := range []string{"0", "1", "100", "0"} {
 		if rows[i].Width != want {
 			t.Errorf("row %d is %s wide, want %s", i, rows[i].Width, want)
 		}
 	}
-	if rows := barRows(make([]barRow, 1), []float64{0}); rows[0].Width != "0" {
+	if rows := Rows(make([]Row, 1), []float64{0}); rows[0].Width != "0" {
 		t.Errorf("nothing at all: %+v", rows)
-	}
-}
-
-func TestWordsForNumbers(t *testing.T) {
-	t.Parallel()
-	for _, test := range []struct {
-		d              time.Duration
-		about, roughly string
-	}{
-		{0, "0 ms", "1 s"},
-		{-time.Second, "0 ms", "1 s"},
-		{4 * time.Millisecond, "4 ms", "1 s"},
-		{1490 * time.Millisecond, "1.5 s", "1 s"},
-		{81 * time.Second, "81 s", "1 min"},
-		{6*time.Minute + 27*time.Second, "6.5 min", "6 min"},
-		{99 * time.Minute, "99 min", "1 h"},
-		{2 * time.Hour, "2 h", "2 h"},
-		{49 * time.Hour, "2 days", "2 days"},
-	} {
-		if about, roughly := about(test.d), page.Roughly(test.d); about != test.about || roughly != test.roughly {
-			t.Errorf("%s is about %q and roughly %q, want %q and %q", test.d, about, roughly, test.about, test.roughly)
-		}
-	}
-	for _, test := range []struct {
-		part, whole int64
-		want        string
-	}{{0, 0, "–"}, {0, 3, "0 %"}, {3, 3, "100 %"}, {999_999, 1_000_000, "99.9 %"}, {1, 2, "50 %"}, {2, 3, "66.6 %"}} {
-		if got := percent(test.part, test.whole); got != test.want {
-			t.Errorf("%d of %d is %q, want %q", test.part, test.whole, got, test.want)
-		}
 	}
 }

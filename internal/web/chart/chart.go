@@ -1,4 +1,6 @@
-package overview
+// Package chart lays out the charts of the dashboard, which the template "chart" draws: bars and
+// steps over time, rows of bars, and the numbers at their axes.
+package chart
 
 import (
 	"fmt"
@@ -15,61 +17,70 @@ const (
 	chartHeight = 160.0
 )
 
-// slot is a stretch of time along a chart.
-type slot struct {
+// Slot is a stretch of time along a chart.
+type Slot struct {
 	// Name is how people read it, such as "14:00 to 15:00"; Tick is short.
 	Name, Tick string
 	// Said is what a pointer that rests on it shows, Href the list of the runs in it.
 	Said, Href string
 }
 
-// series is one kind of value for each slot; NaN is none.
-type series struct {
+// Series is one kind of value for each slot; NaN is none.
+type Series struct {
 	Name, Class string
-	Values      []float64
+	// Href is the list behind it, if there is one.
+	Href   string
+	Values []float64
 	// Texts are the values as the table shows them.
 	Texts []string
 }
 
-// shape is a rectangle of a bar.
-type shape struct{ Class, X, Y, W, H string }
+// Shape is a rectangle of a bar.
+type Shape struct{ Class, X, Y, W, H string }
 
-// stroke is the way of a line.
-type stroke struct{ Class, Path string }
+// Stroke is the way of a line.
+type Stroke struct{ Class, Path string }
 
-// chart is all that the template "chart" draws.
-type chart struct {
+// Chart is all that the template "chart" draws.
+type Chart struct {
 	ID, Title, Desc string
 	// Empty is said in place of a drawing that would show nothing.
 	Empty string
 	// High and Middle are written at the axis.
 	High, Middle string
 	Ticks        []string
-	Slots        []slot
-	Series       []series
-	Shapes       []shape
-	Strokes      []stroke
+	Slots        []Slot
+	Series       []Series
+	Shapes       []Shape
+	Strokes      []Stroke
 	// Hits are the fields that a pointer rests on, one for each slot.
-	Hits []shape
+	Hits []Shape
 }
 
-// Rows are the table with the same numbers: a slot and its texts.
-func (c chart) Rows() [][]string {
-	rows := make([][]string, len(c.Slots))
+// TableRow has the numbers of a slot.
+type TableRow struct {
+	Slot
+
+	Texts []string
+}
+
+// Rows are the table with the same numbers.
+func (c Chart) Rows() []TableRow {
+	rows := make([]TableRow, len(c.Slots))
 	for i, s := range c.Slots {
-		rows[i] = []string{s.Name}
+		rows[i].Slot = s
 		for _, of := range c.Series {
-			rows[i] = append(rows[i], of.Texts[i])
+			rows[i].Texts = append(rows[i].Texts, of.Texts[i])
 		}
 	}
 	return rows
 }
 
-func newChart(id, title string, slots []slot, all []series) chart {
-	c := chart{ID: id, Title: title, Slots: slots, Series: all}
+func newChart(id, title string, slots []Slot, all []Series) Chart {
+	c := Chart{ID: id, Title: title, Slots: slots, Series: all}
 	width := chartWidth / float64(max(len(slots), 1))
 	for i := range slots {
-		c.Hits = append(c.Hits, shape{X: number(float64(i) * width), Y: "0", W: number(width), H: number(chartHeight)})
+		c.Hits = append(c.Hits, Shape{X: number(float64(i) * width), Y: "0", W: number(width), H: number(chartHeight)})
 	}
 	for i := 0; i < 4 && len(slots) > 0; i++ {
 		c.Ticks = append(c.Ticks, slots[i*len(slots)/4].Tick)
@@ -77,8 +88,8 @@ func newChart(id, title string, slots []slot, all []series) chart {
 	return c
 }
 
-// stackedChart draws a bar for each slot, the series on top of each other.
-func stackedChart(id, title string, slots []slot, all []series) chart {
+// Stacked draws a bar for each slot, the series on top of each other.
+func Stacked(id, title string, slots []Slot, all []Series) Chart {
 	c := newChart(id, title, slots, all)
 	most := 0.0
 	for i := range slots {
@@ -96,7 +107,7 @@ func stackedChart(id, title string, slots []slot, all []series) chart {
 			}
 			low, high := chartHeight*base/top, chartHeight*(base+value)/top
 			base += value
-			c.Shapes = append(c.Shapes, shape{
+			c.Shapes = append(c.Shapes, Shape{
 				Class: of.Class, X: number((float64(i) + .12) * width), Y: number(chartHeight - high), W: number(.76 * width), H: number(max(high-low, .5)),
 			})
 		}
@@ -104,9 +115,9 @@ func stackedChart(id, title string, slots []slot, all []series) chart {
 	return c
 }
 
-// stepChart draws each series of durations, in seconds, as a line of steps; it has a
+// Steps draws each series of durations, in seconds, as a line of steps; it has a
 // gap where there is no value.
-func stepChart(id, title string, slots []slot, all []series) chart {
+func Steps(id, title string, slots []Slot, all []Series) Chart {
 	c := newChart(id, title, slots, all)
 	most := 0.0
 	for _, of := range all {
@@ -134,12 +145,12 @@ func stepChart(id, title string, slots []slot, all []series) chart {
 			fmt.Fprintf(&path, "H%s", number(float64(i+1)*width))
 			open = true
 		}
-		c.Strokes = append(c.Strokes, stroke{of.Class, path.String()})
+		c.Strokes = append(c.Strokes, Stroke{of.Class, path.String()})
 	}
 	return c
 }
 
-func sumAt(all []series, i int) float64 {
+func sumAt(all []Series, i int) float64 {
 	sum := 0.0
 	for _, of := range all {
 		sum += plainValue(of.Values[i])
@@ -188,10 +199,10 @@ func shortTime(seconds float64) string {
 		name   string
 	}{{86400, "d"}, {3600, "h"}, {60, "min"}, {1, "s"}} {
 		if seconds >= unit.length {
-			return trim(seconds/unit.length) + " " + unit.name
+			return Trim(seconds/unit.length) + " " + unit.name
 		}
 	}
-	return trim(seconds*1000) + " ms"
+	return Trim(seconds*1000) + " ms"
 }
 
 // shortCount is a number for the axis.
@@ -201,23 +212,24 @@ func shortCount(v float64) string {
 		name       string
 	}{{1e12, 1e12, " T"}, {1e9, 1e9, " G"}, {1e6, 1e6, " M"}, {1e4, 1e3, " k"}} {
 		if v >= unit.from {
-			return trim(v/unit.size) + unit.name
+			return Trim(v/unit.size) + unit.name
 		}
 	}
-	return trim(v)
+	return Trim(v)
 }
 
-func trim(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
+// Trim writes a number with no more than one digit behind the point.
+func Trim(v float64) string { return strconv.FormatFloat(math.Round(v*10)/10, 'f', -1, 64) }
 
-// barRow is a line of a chart of horizontal bars: a name, a number, a length.
-type barRow struct {
+// Row is a line of a chart of horizontal bars: a name, a number, a length.
+type Row struct {
 	Name, Href, Class, Count string
 	// Width is of 100.
 	Width string
 }
 
-// barRows makes the longest as wide as there is room; what is not nothing can be seen.
-func barRows(rows []barRow, values []float64) []barRow {
+// Rows makes the longest as wide as there is room; what is not nothing can be seen.
+func Rows(rows []Row, values []float64) []Row {
 	most := 1.0
 	for _, value := range values {
 		most = max(most, plainValue(value))
@@ -232,10 +244,10 @@ func barRows(rows []barRow, values []float64) []barRow {
 	return rows
 }
 
-// slotOf names a stretch of time, which is short for a chart of a day or less.
-func slotOf(from, until time.Time, long bool) slot {
+// SlotOf names a stretch of time, which is short for a chart of a day or less.
+func SlotOf(from, until time.Time, long bool) Slot {
 	if long {
-		return slot{Name: from.Format("Mon 2 Jan 15:04") + " to " + until.Format("15:04"), Tick: from.Format("Mon 2")}
+		return Slot{Name: from.Format("Mon 2 Jan 15:04") + " to " + until.Format("15:04"), Tick: from.Format("Mon 2")}
 	}
-	return slot{Name: from.Format("15:04") + " to " + until.Format("15:04"), Tick: from.Format("15:04")}
+	return Slot{Name: from.Format("15:04") + " to " + until.Format("15:04"), Tick: from.Format("15:04")}
 }
