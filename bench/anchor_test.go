@@ -4,10 +4,11 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"os/exec"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // TestB1AnchorsOnSQLite starts each anchor as the benchmark does and looks at what
@@ -53,19 +54,24 @@ func TestB1AnchorsOnSQLite(t *testing.T) {
 	}
 }
 
-// TestB1ServersAreAwaited waits for a process that computes before it sleeps.
 func TestB1ServersAreAwaited(t *testing.T) {
 	t.Parallel()
-	busy := exec.CommandContext(t.Context(), "sh", "-c", "n=0; while [ $n -lt 300000 ]; do n=$((n+1)); done; exec sleep 600")
-	must(t, busy.Start())
-	t.Cleanup(func() { _, _ = busy.Process.Kill(), busy.Wait() })
-	_, err := awaitIdle(t.Context(), busy.Process.Pid)
-	must(t, err)
-	used, err := usageOf(busy.Process.Pid)
-	must(t, err)
-	if used.processor == 0 {
-		t.Error("it was called idle before it had computed")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		read := 0
+		took, err := idleAfter(t.Context(), time.Second, func() (usage, error) {
+			read++
+			return usage{processor: time.Duration(min(read, 4)) * time.Second}, nil // busy until it is read the fourth time
+		})
+		must(t, err)
+		equal(t, "busy for", took, 3*time.Second)
+		_, err = idleAfter(t.Context(), time.Second, func() (usage, error) {
+			read++
+			return usage{processor: time.Duration(read) * time.Second}, nil
+		})
+		if err == nil || !strings.Contains(err.Error(), "still busy") {
+			t.Errorf("always busy: got %v", err)
+		}
+	})
 	if _, err := awaitIdle(t.Context(), -1); err == nil {
 		t.Error("a process that is not there was awaited")
 	}

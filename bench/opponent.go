@@ -102,15 +102,19 @@ const (
 
 // awaitIdle waits until a server does nothing more and says how long that took.
 func awaitIdle(ctx context.Context, pid int) (time.Duration, error) {
+	return idleAfter(ctx, idleWatch, func() (usage, error) { return usageOf(pid) })
+}
+
+func idleAfter(ctx context.Context, watch time.Duration, read func() (usage, error)) (time.Duration, error) {
 	began := time.Now()
-	last, err := usageOf(pid)
+	last, err := read()
 	for err == nil && time.Since(began) < idleWithin {
-		if !pause.For(ctx, idleWatch) {
+		if !pause.For(ctx, watch) {
 			return 0, ctx.Err()
 		}
 		var now usage
-		if now, err = usageOf(pid); err == nil && now.processor-last.processor < idleWatch/20 {
-			return max(0, time.Since(began)-idleWatch), nil
+		if now, err = read(); err == nil && now.processor-last.processor < watch/20 {
+			return max(0, time.Since(began)-watch), nil
 		}
 		last = now
 	}

@@ -89,7 +89,7 @@ func explain(ctx context.Context, a address, login *login, err error) error {
 	if !ok {
 		return fmt.Errorf("read repository: %w", err)
 	}
-	if full := diskFault(said.stderr); full != nil {
+	if full := diskFault(said.stderr); full != nil && a.kind != kindSSH {
 		return lineshaft.Unavailable(errors.Join(full, err), "this machine's disk has no room for %s; make room and try again", a.shown)
 	}
 	for _, f := range faults {
@@ -103,11 +103,13 @@ func explain(ctx context.Context, a address, login *login, err error) error {
 }
 
 // diskFault is what git says when this machine's disk fails it, which it would otherwise call a
-// damaged repository. Lines that begin with "remote:" are the words of the other side.
+// damaged repository. What the other side says begins with "remote:" or "fatal: remote error:",
+// over HTTP; over SSH the two cannot be told apart.
 func diskFault(stderr string) error {
-	for line := range strings.Lines(stderr) {
+	for line := range strings.Lines(strings.ToLower(stderr)) {
+		ours := strings.HasPrefix(line, "fatal: ") || strings.HasPrefix(line, "error: ")
 		for _, full := range []syscall.Errno{syscall.ENOSPC, syscall.EDQUOT} {
-			if said, _, cut := strings.Cut(strings.ToLower(line), full.Error()); cut && !strings.HasPrefix(said, "remote:") {
+			if ours && !strings.HasPrefix(line, "fatal: remote error:") && strings.HasSuffix(strings.TrimSpace(line), ": "+full.Error()) {
 				return full
 			}
 		}

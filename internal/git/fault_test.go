@@ -20,6 +20,8 @@ func TestX1FullDisksAreNotDamagedRepositories(t *testing.T) {
 	}{
 		{"full", "fatal: write error: No space left on device\nfatal: index-pack failed", syscall.ENOSPC, "make room"},
 		{"quota", "error: unable to write file a: Disk quota exceeded", syscall.EDQUOT, "make room"},
+		{"theirs too", "fatal: remote error: No space left on device\nfatal: index-pack failed", 0, "git fsck"},
+		{"a file's name", "error: unable to create file No space left on device.txt: File name too long\nfatal: index-pack failed", 0, "git fsck"},
 		{"theirs", "remote: fatal: write error: No space left on device\nfatal: index-pack failed", 0, "git fsck"},
 		{"damaged", "fatal: index-pack failed", 0, "git fsck"},
 	} {

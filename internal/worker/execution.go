@@ -75,7 +75,7 @@ type execution struct {
 	// for the log
 	harnessName string
 	outcome     lineshaft.TurnResult
-	// noRoom says that it could not begin because the disk is full.
+	// noRoom says that it could not begin because the disk is full. What it made so far is in the way.
 	noRoom bool
 }
 
@@ -119,9 +119,8 @@ func (e *execution) execute() (result lineshaft.TurnResult, concluded bool) {
 	defer e.close(session)
 	if err != nil {
 		result = e.judge(e.work, lineshaft.TurnResult{}, err)
-		if e.noRoom = e.work.Err() == nil && diskFull(err); e.noRoom {
-			message := "the disk of worker " + e.worker.config.WorkerID + " is full; the run waits for room or another worker"
-			result = lineshaft.TurnResult{State: lineshaft.Queued, Message: message}
+		if e.noRoom = e.work.Err() == nil && diskFull(err); e.noRoom && e.job.Number < roomTries {
+			result = lineshaft.TurnResult{State: lineshaft.Queued, Message: e.fullDisk() + "; the run waits for room or another worker"}
 		}
 		result.Turn, result.Dead = e.job.Turn.Name(), true
 		_, err = e.conclude(session, result)
@@ -215,6 +214,14 @@ func (e *execution) turn(session harness.Session, turn lineshaft.Turn) lineshaft
 	return result
 }
 
+// roomTries is how many executions a run may have before it no longer waits for room: one that
+// needs more than there is would otherwise be claimed first, again and again.
+const roomTries = 10
+
+func (e *execution) fullDisk() string {
+	return "the disk of worker " + e.worker.config.WorkerID + " is full"
+}
+
 // diskFull says that a file could not be written because the disk is full. That is not the run's fault.
 func diskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EROFS)
@@ -230,15 +237,16 @@ func (e *execution) judge(ctx context.Context, result lineshaft.TurnResult, err 
 		e.endLife(errLeaseLost)
 		return e.judgeCause(errLeaseLost)
 	}
-	if public, ok := errors.AsType[*lineshaft.Error](err); ok {
+	if public, ok := errors.AsType[*lineshaft.Error](err); ok && !diskFull(err) {
 		return lineshaft.TurnResult{State: lineshaft.Failed, Code: public.Code, Message: e.mask().String(public.Message)}
 	}
 	if err != nil {
 		e.worker.logger.ErrorContext(ctx, "agent could not be run", "run_id", e.job.RunID, "execution_id", e.job.ExecutionID, "err", e.mask().String(err.Error()))
-		return lineshaft.TurnResult{
-			State: lineshaft.Errored, Code: lineshaft.CodeInternal, Dead: true,
-			Message: "the agent could not be run; the log of worker " + e.worker.config.WorkerID + " says why",
+		message := "the agent could not be run; the log of worker " + e.worker.config.WorkerID + " says why"
+		if diskFull(err) {
+			message = e.fullDisk() + "; make room and start the run again"
 		}
+		return lineshaft.TurnResult{State: lineshaft.Errored, Code: lineshaft.CodeInternal, Dead: true, Message: message}
 	}
 	if result.Message != "" {
 		result.Message = e.mask().String(result.Message)

@@ -69,7 +69,7 @@ func (e *execution) restore(ctx context.Context) (level, text string, err error)
 	switch {
 	case err == nil:
 		return "info", "The workspace was restored from the snapshot of " + before + how + ".", e.prepared()
-	case ctx.Err() != nil:
+	case ctx.Err() != nil || diskFull(err): // an empty workspace would take the place of the snapshot
 		return "", "", err
 	}
 	e.warn(ctx, "restore snapshot", err)
@@ -171,7 +171,7 @@ func (e *execution) place(ctx context.Context, files []lineshaft.Attachment) err
 // execution ends now is only known afterwards. Errors are logged and
 // do not change the outcome of the turn.
 func (e *execution) storeFiles() {
-	if e.workspace == nil || e.preparing || e.life.Err() != nil {
+	if e.workspace == nil || e.preparing || e.noRoom || e.life.Err() != nil {
 		return
 	}
 	ctx, cancel := context.WithTimeout(e.life, uploadTime)
@@ -292,7 +292,8 @@ func (e *execution) release() {
 	ctx := context.WithoutCancel(e.life)
 	var until time.Time
 	idle := e.idleTime()
-	if empty, err := e.workspace.Empty(); idle > 0 && !e.preparing && (err != nil || !empty) {
+	keep := idle > 0 && !e.preparing && (!e.noRoom || e.workspace.Kept())
+	if empty, err := e.workspace.Empty(); keep && (err != nil || !empty) {
 		until = e.worker.config.Now().Add(idle)
 	}
 	if err := e.workspace.Release(ctx, until); err != nil {
