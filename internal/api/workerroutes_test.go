@@ -66,7 +66,7 @@ func TestS3RunTokenOpensItsOwnExecution(t *testing.T) {
 	}{
 		{"claim", workerwire.PathClaim, `{` + pod + `,"limit":1,"capacity":1}`, 403, "not_authorized"},
 		{"connect", workerwire.PathConnect, `{` + pod + `,"version":"dev","protocol":1}`, 403, "not_authorized"},
-		{"as another process", workerwire.PathHeartbeat, `{` + farm + `,"held":[{` + ref + `}]}`, 403, "only for calls about its own execution"},
+		{"as another process", workerwire.PathHeartbeat, `{` + farm + `,"held":[{` + ref + `}]}`, 403, "about its own execution"},
 		{"heartbeat too early", workerwire.PathHeartbeat, `{` + pod + `,"held":[{` + ref + `}]}`, 200, `"kind":"stop"`},
 		{"take over without the fencing token", workerwire.PathTakeOver, `{` + pod + `,"execution_id":"` + job.ExecutionID + `","token":"x"}`, 409, "conflict"},
 		{"take over", workerwire.PathTakeOver, `{` + pod + `,` + ref + `}`, 200, `"last_event":0`},

@@ -84,7 +84,7 @@ func TestS1FirstStartMakesTheMasterKey(t *testing.T) {
 	if err := os.Rename(file, away); err != nil {
 		t.Fatal(err)
 	}
-	refused(t, cfg, "master.key", "made before")
+	refused(t, cfg, "master.key", "older key")
 	if _, err := os.Stat(file); !os.IsNotExist(err) {
 		t.Errorf("a new key was made: %v", err)
 	}

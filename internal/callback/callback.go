@@ -240,7 +240,7 @@ func trouble(err error) string {
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH), errors.Is(err, syscall.EADDRNOTAVAIL):
 		return "there is no way to its network"
 	case untrusted(err):
-		return "its certificate is not trusted: it is expired, for another name, or of an authority that this server does not know"
+		return "its certificate is not trusted: it has expired, is for another name, or is from an unknown authority"
 	case network && op.Op == "remote error", errors.As(err, new(tls.RecordHeaderError)), errors.As(err, new(tls.AlertError)):
 		return "it does not speak TLS as this server does"
 	case network && op.Op == "dial":

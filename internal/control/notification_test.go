@@ -518,7 +518,7 @@ func TestC1StoppingGivesBackWhatIsUnderWay(t *testing.T) {
 		if d := b.deliveries(n.ID, "")[0]; d.Status != lineshaft.NotificationPending || d.AttemptCount != 0 || d.NextAttemptAt.After(b.clock.now()) {
 			b.Fatalf("%+v", d)
 		}
-		if strings.Contains(b.log.String(), "note callback") {
+		if strings.Contains(b.log.String(), "record callback") {
 			b.Error(b.log)
 		}
 	})

@@ -109,7 +109,7 @@ func TestF6ParseRefuses(t *testing.T) {
 		"0 0 31 4,6,9,11 */2":   "never fires",
 		"@reboot":               "not one of @hourly",
 		"@everysecond":          "after @every",
-		"@5minutes":             "none of",
+		"@5minutes":             "not one of",
 		"@every":                "after @every",
 		"@every1h":              "after @every",
 		"@every x":              "after @every",

@@ -165,7 +165,7 @@ func TestI4FollowUpAndCancel(t *testing.T) {
 		if got := must[started](c, "cancel_run", args{"run_id": id}); got.State != "CANCELLED" {
 			s.Errorf("%+v", got)
 		}
-		if text := c.fails(lineshaft.CodeInvalidRequest, "cancel_run", args{"run_id": id}); !strings.Contains(text, "run_id: ") || !strings.Contains(text, "CANCELLED already") {
+		if text := c.fails(lineshaft.CodeInvalidRequest, "cancel_run", args{"run_id": id}); !strings.Contains(text, "run_id: ") || !strings.Contains(text, "already CANCELLED") {
 			s.Error(text)
 		}
 		// With nothing below, cascade does not change that.

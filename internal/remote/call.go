@@ -129,7 +129,7 @@ func refusal(path string, resp *http.Response) error {
 	case resp.StatusCode >= http.StatusInternalServerError || resp.StatusCode == http.StatusTooManyRequests:
 		return &outageError{path: path, status: resp.StatusCode, cause: errors.New(message)}
 	case !ours && resp.StatusCode == http.StatusNotFound:
-		return &outageError{path: path, status: resp.StatusCode, cause: errors.New("the server does not support self-hosted workers; upgrade it")}
+		return &outageError{path: path, status: resp.StatusCode, cause: errors.New("the server cannot use self-hosted workers; upgrade it")}
 	case !ours && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden:
 		return &outageError{path: path, status: resp.StatusCode, cause: errors.New(message)}
 	}

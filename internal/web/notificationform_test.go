@@ -245,7 +245,7 @@ func TestI2NotificationFormComesBack(t *testing.T) {
 		form url.Values
 		say  string
 	}{
-		"no url":      {callbackForm("url", ""), "whole address"},
+		"no url":      {callbackForm("url", ""), "full address"},
 		"no address":  {callbackForm("url", "<i>"), "full address"},
 		"plain http":  {callbackForm("url", "http://hooks.example/"), "must begin with https://"},
 		"private":     {callbackForm("url", "https://10.0.0.1/"), "--callback-allow-private"},
@@ -257,7 +257,7 @@ func TestI2NotificationFormComesBack(t *testing.T) {
 		"state":       {callbackForm("state", "<b>NO</b>"), "not a state of a run"},
 		"factory":     {callbackForm("factory", "nobody"), "no factory"},
 		"no secret":   {callbackForm("from", "own"), "paste the secret"},
-		"bad secret":  {callbackForm("from", "own", "secret", "hunter2hunter2hunter2"), "whsec_ and base64"},
+		"bad secret":  {callbackForm("from", "own", "secret", "hunter2hunter2hunter2"), "whsec_ followed by base64"},
 	} {
 		if !tc.form.Has("factory") {
 			tc.form.Set("factory", shop)
@@ -350,7 +350,7 @@ func TestI2RotateFormComesBack(t *testing.T) {
 		"negative":   {url.Values{"overlap_seconds": {"-1"}}, "offered times"},
 		"too long":   {url.Values{"overlap_seconds": {"259201"}}, "offered times"},
 		"no secret":  {url.Values{"from": {"own"}, "overlap_seconds": {"3600"}}, "paste the secret"},
-		"bad secret": {url.Values{"from": {"own"}, "secret": {"hunter2"}, "overlap_seconds": {"3600"}}, "whsec_ and base64"},
+		"bad secret": {url.Values{"from": {"own"}, "secret": {"hunter2"}, "overlap_seconds": {"3600"}}, "whsec_ followed by base64"},
 	} {
 		text := w.sends(at+"/rotate", tc.form, http.StatusBadRequest, at+"/rotate", tc.say)
 		if strings.Contains(text, "hunter2") || strings.Contains(text, "<i>") {

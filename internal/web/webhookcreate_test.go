@@ -152,7 +152,7 @@ func TestI2WebhookFormComesBack(t *testing.T) {
 	}{
 		"name":        {400, url.Values{"kind": {"token"}, "name": {"<b>no</b>"}, "from": {"make"}}, "file name"},
 		"taken":       {409, url.Values{"kind": {"token"}, "name": {"issues"}, "from": {"make"}}, "has a webhook"},
-		"short":       {400, url.Values{"kind": {"token"}, "name": {"x"}, "from": {"own"}, "secret": {"tooshortsecret"}}, "least that is safe"},
+		"short":       {400, url.Values{"kind": {"token"}, "name": {"x"}, "from": {"own"}, "secret": {"tooshortsecret"}}, "it needs at least"},
 		"no secret":   {400, url.Values{"kind": {"token"}, "name": {"x"}, "from": {"own"}}, "paste the secret"},
 		"no name":     {400, url.Values{"kind": {"github"}, "name": {"x"}, "from": {"kept"}}, "name the secret"},
 		"unknown":     {400, url.Values{"kind": {"github"}, "name": {"x"}, "from": {"kept"}, "secret_name": {"NOBODY"}}, "no secret NOBODY"},

@@ -251,7 +251,7 @@ func (sh Commands) automationCreateCommand(factory *string) *cobra.Command {
 	}
 	f.add(cmd)
 	cmd.Flags().BoolVar(&f.disabled, "disabled", false, "create it disabled")
-	cmd.Flags().StringVar(&f.schedule.Cron, "schedule", "", "`CRON` expression for the times at which it starts a run, with or without webhooks")
+	cmd.Flags().StringVar(&f.schedule.Cron, "schedule", "", "`CRON` expression for when it starts a run, with or without webhooks")
 	cmd.Flags().StringArrayVar(&f.others, "trigger", nil, "any other `TRIGGER`, as PROVIDER/EVENT or as JSON with a filter, or @FILE; repeatable")
 	cmd.Flags().StringVar(&f.schedule.Timezone, "timezone", "", "IANA `NAME` of the schedule's time zone (default UTC)")
 	return cmd

@@ -337,7 +337,7 @@ func (sh Commands) scheduleNextCommand() *cobra.Command {
 		Args: shell.Needs(1, 1, `a cron expression in quotes, such as "0 9 * * 1-5"`),
 		Example: shell.Example(
 			`lineshaft schedule next "0 9 * * 1-5" --timezone Europe/Berlin`, "the next five times",
-			`lineshaft schedule next "30 2 * * *" --timezone America/New_York --from 2026-03-07 --count 3`, "across the night that has no 2:30",
+			`lineshaft schedule next "30 2 * * *" --timezone America/New_York --from 2026-03-07 --count 3`, "on a night without 2:30",
 		),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if number < 1 || number > maxFires {

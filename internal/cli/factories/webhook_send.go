@@ -259,12 +259,12 @@ func Send(ctx context.Context, r signature.Request) (*deliveryAnswer, error) {
 		if inner := errors.Unwrap(err); inner != nil {
 			err = inner
 		}
-		return nil, shell.Failure(err, fmt.Sprintf("no answer to the delivery: %v", err), "Check the address, and that the server is running.")
+		return nil, shell.Failure(err, fmt.Sprintf("no answer to the delivery: %v", err), "Check the address, and that the server runs.")
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, shell.MaxStdin))
 	if err != nil {
-		return nil, shell.Failure(err, fmt.Sprintf("cannot read the answer: %v", err), "The delivery may have arrived: check the log of the webhook.")
+		return nil, shell.Failure(err, fmt.Sprintf("cannot read the answer: %v", err), "The delivery may have arrived: check its log.")
 	}
 	return &deliveryAnswer{resp.StatusCode, resp.Status, resp.Header.Get("Retry-After"), body}, nil
 }

@@ -450,9 +450,9 @@ func (s *session) queue() string {
 	named := namedWorker(s.host)
 	switch {
 	case named && s.ahead > 0:
-		return fmt.Sprintf("waiting for worker %s, %s before it", s.host, shell.Count(s.ahead, "run"))
+		return fmt.Sprintf("waits for worker %s, %s before it", s.host, shell.Count(s.ahead, "run"))
 	case named:
-		return "waiting for worker " + s.host
+		return "waits for worker " + s.host
 	case s.ahead > 0:
 		return shell.Count(s.ahead, "run") + " before it"
 	case s.ahead == 0:

@@ -28,7 +28,7 @@ func TestI1FollowTellsThatTheWorkerIsAway(t *testing.T) {
 		}
 		return strings.Join(text, " ")
 	}
-	if got := shown(); strings.Contains(got, "not connected") || !strings.Contains(got, "waiting for worker no such, 1 run before it · Ctrl-C leaves") {
+	if got := shown(); strings.Contains(got, "not connected") || !strings.Contains(got, "waits for worker no such, 1 run before it · Ctrl-C leaves") {
 		t.Error(got)
 	}
 	s.absent = true

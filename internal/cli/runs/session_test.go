@@ -147,12 +147,12 @@ func TestI1PlanFits(t *testing.T) {
 
 func TestI1QueueOfASession(t *testing.T) {
 	t.Parallel()
-	for host, want := range map[string]string{"": "next in line", "hosted": "next in line", "w-9": "waiting for worker w-9"} {
+	for host, want := range map[string]string{"": "next in line", "hosted": "next in line", "w-9": "waits for worker w-9"} {
 		if got := (&session{host: host, ahead: 0}).queue(); got != want {
 			t.Errorf("%q: %q", host, got)
 		}
 	}
-	if got := (&session{host: "w", ahead: 1}).queue(); got != "waiting for worker w, 1 run before it" {
+	if got := (&session{host: "w", ahead: 1}).queue(); got != "waits for worker w, 1 run before it" {
 		t.Error(got)
 	}
 }

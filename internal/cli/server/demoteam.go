@@ -239,7 +239,7 @@ func (t *demoTeam) byHand(ctx context.Context) error {
 			return err
 		}
 	}
-	// Its worker never comes, which is something to look at.
+	// Its worker never connects, so the demo has a run that waits.
 	return t.post(ctx, "/agent/runs", object{"title": "Build the iOS app", "prompt": "Build it.", "config": object{"worker_host": "mac-mini"}}, nil)
 }
 

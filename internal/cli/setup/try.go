@@ -201,7 +201,7 @@ func (f *firstRun) tryIt(ctx context.Context) error {
 		}
 		return f.Document(result)
 	case f.secret == "":
-		f.sayf("no test delivery: the secret of webhook %s was shown once, when it was created; add --secret-file to send one", f.webhookName)
+		f.sayf("no test delivery: the secret of webhook %s was shown only once; add --secret-file to send one", f.webhookName)
 		return f.nextSteps(result)
 	}
 	deliveryID, err := f.sendOne(ctx)

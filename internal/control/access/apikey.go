@@ -119,7 +119,7 @@ func (s *Access) insertKey(ctx context.Context, c lineshaft.Caller, n NewAPIKey,
 			return s.Audit(ctx, tx, c, "apikey.create", "api_key", keyID, map[string]string{"name": n.Name, "role": string(n.Role), "owner": owner.UID})
 		})
 		if err == nil && again {
-			return lineshaft.Conflict("the key %s was already created and shown once; if you did not see it, revoke it and create another", name)
+			return lineshaft.Conflict("the key %s was already created and shown once; if you missed it, revoke it and create another", name)
 		}
 		if err != nil {
 			return err

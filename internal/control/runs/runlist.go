@@ -110,7 +110,7 @@ func distinct(ids []string) []string {
 	return out
 }
 
-// explainWaiting says of queued runs for self-hosted workers when none is connected.
+// explainWaiting adds to queued runs for self-hosted workers that none is connected.
 func (s *Runs) explainWaiting(ctx context.Context, runs []*lineshaft.Run) error {
 	var waiting []*lineshaft.Run
 	for _, run := range runs {

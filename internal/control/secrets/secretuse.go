@@ -54,7 +54,7 @@ func secretField(config lineshaft.AgentConfig, name string) string {
 func RefuseToRun(secret lineshaft.Secret, own bool) string {
 	switch {
 	case secret.Kind == lineshaft.SecretWebhook:
-		return "secret " + secret.Name + " is the credential of a webhook, which runs never get; store what the run needs under another name"
+		return "secret " + secret.Name + " is the credential of a webhook, which no run gets; store what the run needs under another name"
 	case own && secret.Access != lineshaft.AccessRuns:
 		return "secret " + secret.Name + " can only be granted by definitions; name it in the factory, agent or automation, or ask an administrator to set its access to runs"
 	}

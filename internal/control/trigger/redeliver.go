@@ -83,7 +83,7 @@ func redeliverable(d *lineshaft.Delivery) error {
 	case d.Status == lineshaft.DeliveryDuplicate:
 		return lineshaft.Conflict("delivery %s is a duplicate and has no payload of its own; redeliver the first one, %s", d.ID, d.DuplicateOf)
 	case d.Status != lineshaft.DeliveryAccepted:
-		return lineshaft.Conflict("delivery %s was refused (%s), so its payload was not kept; ask the sender to send it again", d.ID, d.Status)
+		return lineshaft.Conflict("delivery %s was refused (%s), so its payload was not kept; ask the sender to resend it", d.ID, d.Status)
 	case slices.ContainsFunc(d.Outcomes, func(o lineshaft.DeliveryOutcome) bool { return o.Result == lineshaft.ResultHandshake }):
 		return lineshaft.Conflict("delivery %s is a handshake of the provider, which starts nothing; redeliver another one", d.ID)
 	}

@@ -109,7 +109,7 @@ func hookGuide(kind string) string {
 	return map[string]string{
 		"token":             "Give the sender the URL, and let it send the header Authorization with Bearer and the secret. Most tools that can call a URL can do that.",
 		"url_token":         "Give the sender the URL and nothing else. Anyone who has it can send, so treat it like a password and rotate it when it leaks.",
-		"hmac":              "Give the sender the URL and the secret. It has to sign exactly as set up here.",
+		"hmac":              "Give the sender the URL and the secret. It must sign exactly as set up here.",
 		"standard_webhooks": "Enter the URL as an endpoint and the secret as its signing secret. Senders that use Svix work as well.",
 		"bitbucket":         "Repository settings, Webhooks, Add webhook: enter the URL and the secret, and choose the events.",
 		"buildkite":         "Organization settings, Notification services, Webhook: enter the URL, and choose to send a signature with the token that Buildkite shows.",
