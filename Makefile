@@ -80,9 +80,11 @@ faults: build ## Make faults for MINUTES=10 on ENGINE=sqlite or postgres; any br
 	@mkdir -p bin && go build -o bin/faults ./e2e/faults
 	@exec bin/faults -engine $(ENGINE) -minutes $(MINUTES) -seed $(SEED) -parts e2e/faults/parts -report docs/fault-report.md
 
+# EXAMPLES=700 makes 100,000 requests of it.
+EXAMPLES ?= 0
 .PHONY: contract
-contract: build ## Hold the OpenAPI document against a server with schemathesis; any finding fails it.
-	@exec env LINESHAFT_BIN=$(CURDIR)/bin/lineshaft tests/openapi/run
+contract: build ## Hold the OpenAPI document against a server with schemathesis; any finding fails it. EXAMPLES=20 adds random requests.
+	@exec env LINESHAFT_CONTRACT_EXAMPLES=$(EXAMPLES) LINESHAFT_BIN=$(CURDIR)/bin/lineshaft tests/openapi/run
 
 .PHONY: fuzz
 fuzz: ## Fuzz every target in turn, FUZZTIME=30s each.

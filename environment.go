@@ -139,8 +139,9 @@ func (c EnvironmentConfig) Validate() error {
 // validateImage checks that the name of an image cannot be mistaken for something else:
 // programs that get it treat a leading '-' as an option.
 func validateImage(field, image string) error {
-	if len(image) > 512 || strings.ContainsAny(image, " \t\r\n\x00") {
-		return Invalid(field, "must be the name of an image, without spaces and at most 512 bytes long")
+	strange := func(r rune) bool { return r <= ' ' || r > '~' }
+	if len(image) > 512 || strings.ContainsFunc(image, strange) {
+		return Invalid(field, "must be the name of an image: at most 512 letters, digits and signs of ASCII, without spaces")
 	}
 	if strings.HasPrefix(image, "-") {
 		return Invalid(field, "%q begins with '-', which no name of an image does; write one such as debian:13", Clip(image, 40))

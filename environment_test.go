@@ -29,6 +29,8 @@ func TestX9EnvironmentLimits(t *testing.T) {
 		"NUL in name":     {"config", func(c *EnvironmentConfig) { c.Name = "a\x00" }},
 		"description":     {"config.description", func(c *EnvironmentConfig) { c.Description += "x" }},
 		"image":           {"config.docker_image", func(c *EnvironmentConfig) { c.DockerImage = "debian 13" }},
+		"tab in image":    {"config.docker_image", func(c *EnvironmentConfig) { c.DockerImage = "debian\v13" }},
+		"image not ASCII": {"config.docker_image", func(c *EnvironmentConfig) { c.DockerImage = "debian\u00a013" }},
 		"option as image": {"config.docker_image", func(c *EnvironmentConfig) { c.DockerImage = "--privileged" }},
 		"long image":      {"config.docker_image", func(c *EnvironmentConfig) { c.DockerImage = strings.Repeat("x", 513) }},
 		"repository":      {"config.github_repos[1]", func(c *EnvironmentConfig) { c.Repositories[1].Name = "../x" }},

@@ -234,8 +234,9 @@ func startLoad(t *testing.T, n *node, perSecond int) *load {
 	var f, w, a struct{ UID, Secret string }
 	n.answerOf("POST", "/factory", `{"name": "works"}`, &f)
 	n.answerOf("POST", "/factory/"+f.UID+"/webhooks", `{"name": "ci", "rate_limit": 0}`, &w)
-	n.answerOf("POST", "/factory/"+f.UID+"/automations", fmt.Sprintf(`{"name": "some", "prompt": "wait", "config": {"worker_host": "nobody"},
-		"triggers": [{"provider": "webhook", "event": "received", "filter": {"webhook_ids": [%q], "payload": {"start": [true]}}}]}`, w.UID), &a)
+	n.answerOf("POST", "/factory/"+f.UID+"/automations", fmt.Sprintf(`{"name": "some", "prompt": "wait",
+		"config": {"worker_host": "nobody"}, "triggers": [{"provider": "webhook", "event": "received",
+		"filter": {"webhook_ids": [%q], "payload": {"start": [true]}}}]}`, w.UID), &a)
 	l.h = hook{factory: f.UID, uid: w.UID, secret: w.Secret, all: a.UID}
 	ctx, cancel := context.WithCancel(t.Context())
 	l.cancel = cancel

@@ -65,7 +65,8 @@ func oldRuns(t *testing.T, n *node, made map[string]string) {
 	if text := printed(t, c, made["done"]); !strings.Contains(text, "20") || !strings.Contains(text, "followed") {
 		t.Errorf("the log of before:\n%s", text)
 	}
-	if _, err := c.Runs.Followup(t.Context(), made["done"], client.FollowupRequest{Message: "```sh\ncat kept.txt; echo continued\n```"}); err != nil {
+	more := client.FollowupRequest{Message: "```sh\ncat kept.txt; echo continued\n```"}
+	if _, err := c.Runs.Followup(t.Context(), made["done"], more); err != nil {
 		t.Fatal(err)
 	}
 	if run := waitEnd(t.Context(), t, c, made["done"]); run.State != client.StateSucceeded {
@@ -136,7 +137,8 @@ func oldTeam(t *testing.T, n *node) {
 	}
 	n.answerOf("GET", "/agent/environments", "", &kept)
 	n.answerOf("GET", "/agent/schedules", "", &kept)
-	if len(kept.Environments) != 1 || kept.Environments[0].Config.Name != "old" || len(kept.Schedules) != 1 || kept.Schedules[0].Name != "yearly" {
+	if len(kept.Environments) != 1 || kept.Environments[0].Config.Name != "old" ||
+		len(kept.Schedules) != 1 || kept.Schedules[0].Name != "yearly" {
 		t.Errorf("environments and schedules of before: %+v", kept)
 	}
 }

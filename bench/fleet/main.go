@@ -31,8 +31,9 @@ func main() {
 func report(out io.Writer, c costs, m machine, l load) {
 	w, g := simulate(l), grow(c, m, l)
 	say := func(format string, args ...any) { _, _ = fmt.Fprintf(out, format+"\n", args...) }
-	say("%s deliveries a second, %.0f %% of them start a run of %.0f s; %s workers with %d slots; one database with %.0f cores, %.0f GB of memory and %.0f TB "+
-		"of disk; deliveries are kept for %.0f days; seed %d.", number(l.perSecond), l.startShare*100, l.runSeconds, number(float64(l.workers)), l.slots,
+	say("%s deliveries a second, %.0f %% of them start a run of %.0f s; %s workers with %d slots; one database with %.0f cores, "+
+		"%.0f GB of memory and %.0f TB of disk; deliveries are kept for %.0f days; seed %d.",
+		number(l.perSecond), l.startShare*100, l.runSeconds, number(float64(l.workers)), l.slots,
 		m.cores, m.memory/1e9, m.disk/1e12, l.keepDays, l.seed)
 	say("")
 	say("| breaks in this order | needed | there is | breaks at (deliveries a second) | then |")
@@ -41,14 +42,17 @@ func report(out io.Writer, c costs, m machine, l load) {
 		say("| %s | %s | %s | %s | %s |", n.what, figure(n.needed, n.unit), figure(n.has, n.unit), number(n.breaksAt), n.remedy)
 	}
 	say("")
-	say("- The busiest minute has %s deliveries and %s starts a second. Slots are %.0f %% busy on average; at worst %s runs wait, the last of them for %.0f s.",
+	say("- The busiest minute has %s deliveries and %s starts a second. Slots are %.0f %% busy on average; "+
+		"at worst %s runs wait, the last of them for %.0f s.",
 		number(w.peakDeliveries), number(w.peakStarts), w.busySlots*100, number(w.longestQueue), w.longestWait)
-	say("- %s runs come in a day, %s in a month. After %s runs (day %.0f) their indexes take half of the memory: **partition runs and events by month before "+
-		"that**. After %s runs (day %.0f) they alone fill the disk.", number(g.perDay), number(g.monthRuns), number(g.indexRuns), g.indexDay, number(g.diskRuns), g.diskDay)
+	say("- %s runs come in a day, %s in a month. After %s runs (day %.0f) their indexes take half of the memory: "+
+		"**partition runs and events by month before that**. After %s runs (day %.0f) they alone fill the disk.",
+		number(g.perDay), number(g.monthRuns), number(g.indexRuns), g.indexDay, number(g.diskRuns), g.diskDay)
 	say("- %s runs (day %.0f) are %.1f TB, %.1f TB of it indexes.", number(l.runs), g.finalDay, g.finalBytes/1e12, g.finalIndexes/1e12)
 	many := shards(c, m, l)
-	say("- With %.0f %% of everything used, this load takes **%d databases** of that size. In each of them a month has %s runs, and the indexes of the newest %.1f "+
-		"months fit into half of the memory.", headroom*100, many, number(g.monthRuns/float64(many)), g.monthsInReach)
+	say("- With %.0f %% of everything used, this load takes **%d databases** of that size. "+
+		"In each of them a month has %s runs, and the indexes of the newest %.1f months fit into half of the memory.",
+		headroom*100, many, number(g.monthRuns/float64(many)), g.monthsInReach)
 }
 
 // number prints with three digits that count, and commas.

@@ -72,11 +72,12 @@ func needs(c costs, m machine, l load) []need {
 			remedy: "factories over more databases",
 		},
 		{
-			what: "slots of workers in the busiest minute", unit: "", needed: w.peakStarts * l.runSeconds, has: float64(l.workers * l.slots),
+			what: "slots of workers in the busiest minute", needed: w.peakStarts * l.runSeconds, has: float64(l.workers * l.slots),
 			remedy: "more workers; runs wait meanwhile",
 		},
 		{
-			what: "cores for deliveries and runs in the busiest minute", unit: "", has: m.cores, needed: w.peakDeliveries*(1-l.startShare)/c.acceptsPerCore +
+			what: "cores for deliveries and runs in the busiest minute", has: m.cores,
+			needed: w.peakDeliveries*(1-l.startShare)/c.acceptsPerCore +
 				w.peakStarts/c.startsPerCore + w.peakStarts/c.endsPerCore + float64(l.workers)/1000*c.coresPerIdleThousand,
 			remedy: "servers on machines of their own, then factories over more databases",
 		},

@@ -96,7 +96,8 @@ func TestRunsWaitForSlots(t *testing.T) {
 func TestGrowth(t *testing.T) {
 	t.Parallel()
 	l := load{perSecond: 1000, startShare: 0.01, runs: 1e6, keepDays: 1, workers: 1, slots: 1, runSeconds: 1, seed: 1}
-	c := costs{runRows: 900, runIndexes: 100, deliveryRows: 10, deliveryIndexes: 10, acceptsPerCore: 1e6, startsPerCore: 1e6, endsPerCore: 1e6}
+	c := costs{runRows: 900, runIndexes: 100, deliveryRows: 10, deliveryIndexes: 10}
+	c.acceptsPerCore, c.startsPerCore, c.endsPerCore = 1e6, 1e6, 1e6
 	g := grow(c, machine{memory: 2e9, disk: 1e12, cores: 1}, l)
 	if g.perDay != 864_000 || g.indexRuns != 1e7 || g.diskRuns != 1e9 || g.finalBytes != 1e9 || g.monthIndexes != 864_000*30*100 {
 		t.Errorf("%+v", g)
@@ -109,7 +110,9 @@ func TestGrowth(t *testing.T) {
 
 func TestNumbers(t *testing.T) {
 	t.Parallel()
-	for value, want := range map[float64]string{0: "0.0", 12.34: "12.3", 999: "999", 1283.9: "1,280", 8_640_000: "8,640,000", 1e9: "1,000,000,000"} {
+	for value, want := range map[float64]string{
+		0: "0.0", 12.34: "12.3", 999: "999", 1283.9: "1,280", 8_640_000: "8,640,000", 1e9: "1,000,000,000",
+	} {
 		if got := number(value); got != want {
 			t.Errorf("%v is %s, want %s", value, got, want)
 		}

@@ -110,7 +110,8 @@ func TestD2InterruptedPart(t *testing.T) {
 				if left := mountsBelow(t, dir); len(left) > 0 {
 					t.Errorf("still mounted: %v", left)
 				}
-				if err := await(t.Context(), "all processes are gone", func(context.Context) bool { return len(processesOf(dir)) == 0 }); err != nil {
+				gone := func(context.Context) bool { return len(processesOf(dir)) == 0 }
+				if err := await(t.Context(), "all processes are gone", gone); err != nil {
 					t.Errorf("%v: %v", err, processesOf(dir))
 				}
 			})

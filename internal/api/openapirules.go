@@ -62,7 +62,7 @@ func schemaAt(schemas map[string]*huma.Schema, place string) (*huma.Schema, erro
 	return schema, nil
 }
 
-// sayEmptyValues says that a parameter without a value is as good as none.
+// sayEmptyValues says that a parameter without a value is as good as none, and what its own rules are.
 func sayEmptyValues(doc *huma.OpenAPI) {
 	for _, op := range operationsOf(doc) {
 		for _, param := range op.Parameters {
@@ -72,7 +72,19 @@ func sayEmptyValues(doc *huma.OpenAPI) {
 			if param.Name == "cursor" {
 				param.Schema.Format = "cursor"
 			}
+			if said := parameterRules()[op.OperationID+" "+param.Name]; said != nil {
+				param.Schema.Extensions = said
+			}
 		}
+	}
+}
+
+// parameterRules are those of openAPIRules for parameters.
+func parameterRules() map[string]keywords {
+	return map[string]keywords{
+		"getRunByExternalReferenceURL url": {"minLength": 1},
+		"getRunEvents Last-Event-ID":       {"pattern": "^[0-9]{0,18}$"},
+		"listAgents repo":                  {"pattern": "^([A-Za-z0-9_][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9._-]{0,99})+)?$"},
 	}
 }
 

@@ -101,7 +101,7 @@ func runDocs() map[string]operationDoc {
 		},
 		"listRuns": {
 			tag: tagRuns, summary: "List runs", text: "All conditions must hold. Newest change first, unless sort_by says otherwise.",
-			response: example("list_runs_response"),
+			codes: []lineshaft.Code{notFound}, response: example("list_runs_response"),
 		},
 		"getRun": {tag: tagRuns, summary: "Get a run", codes: []lineshaft.Code{notFound}, response: example("run_item")},
 		"deleteRun": {

@@ -195,7 +195,8 @@ func TestS3NoAnswerShowsAnotherFactory(t *testing.T) {
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
 		w := newForeignWorld(t, database)
 		before := w.intact()
-		keys := map[string]string{"run token": w.runToken, "worker": w.make("/apikeys", "key", `{"name":"box","role":"worker","worker_ids":["box"]}`)}
+		keys := map[string]string{"run token": w.runToken}
+		keys["worker"] = w.make("/apikeys", "key", `{"name":"box","role":"worker","worker_ids":["box"]}`)
 		for _, role := range []lineshaft.Role{lineshaft.RoleViewer, lineshaft.RoleMember, lineshaft.RoleManager, lineshaft.RoleAdmin} {
 			keys["limited "+string(role)] = w.limitedKey(role)
 		}

@@ -36,7 +36,8 @@ func oldColumns(t *testing.T, db *sql.DB, database string) map[string][]string {
 	t.Helper()
 	query := "SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = current_schema()"
 	if !store.IsPostgres(database) {
-		query = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'"
+		query = "SELECT m.name, c.name FROM sqlite_master m, pragma_table_info(m.name) c " +
+			"WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%'"
 	}
 	columns := map[string][]string{}
 	for _, row := range texts(t, db, query) {
@@ -53,7 +54,7 @@ func TestD3DatabasesOfEveryVersion(t *testing.T) {
 	newest, err := store.SchemaVersion()
 	must(t, err)
 	if versions := storetest.OldVersions(t); len(versions) < 11 || slices.Max(versions) != newest-1 {
-		t.Errorf("there are databases of schemas %v, but %d is the one before the newest: add it with tests/upgrade/make", versions, newest-1)
+		t.Errorf("there are databases of schemas %v, and %d comes before the newest: add it with tests/upgrade/make", versions, newest-1)
 	}
 	storetest.EachOld(t, func(t *testing.T, old storetest.Old) {
 		raw, err := sql.Open(map[bool]string{true: "pgx", false: "sqlite"}[store.IsPostgres(old.Database)], old.Database)
