@@ -102,6 +102,36 @@ type EnvironmentRun struct {
 	StartedAt  time.Time
 }
 
+// EnvironmentStarts is how the newest runs in an environment found it prepared, as their logs say.
+type EnvironmentStarts struct {
+	// Warm, Newer and Cold count the starts: on what was prepared, on what was prepared for an older
+	// commit, and from nothing.
+	Warm, Newer, Cold int
+	// Saved is how much longer cold starts would have taken.
+	Saved time.Duration
+	// Layers are what was prepared, last used first. A worker may have removed some since.
+	Layers []PreparedLayer
+	// ColdStarts are the newest of them.
+	ColdStarts []ColdStart
+}
+
+// PreparedLayer is a prepared environment on a worker.
+type PreparedLayer struct {
+	Worker, Name string
+	Files        int
+	Bytes        int64
+	// Hits is how many of the runs started on it, and Saved what that saved them.
+	Hits   int
+	Saved  time.Duration
+	UsedAt time.Time
+}
+
+// ColdStart is a start from nothing.
+type ColdStart struct {
+	RunID, Worker, Reason string
+	At                    time.Time
+}
+
 // SetupFailed says that the newest run could not be set up.
 func (d EnvironmentDetail) SetupFailed() bool {
 	return d.LastRun != nil && d.LastRun.State == Failed && d.LastRun.Code == CodeEnvironmentSetupFailed

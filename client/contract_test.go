@@ -124,7 +124,7 @@ func hasMethod(name string) bool {
 // events, and parts that have no properties of their own in the document.
 func byHand() []string {
 	return []string{
-		"StateData", "MessageData", "ToolCallData", "ToolResultData", "OutputData", "UsageData", "NoticeData",
+		"StateData", "MessageData", "ToolCallData", "ToolResultData", "OutputData", "UsageData", "NoticeData", "EnvironmentStep",
 		"ArtifactEventData", "PlanData", "PermissionData", "PermissionOption", "TriggerSchedule",
 		"ConversationFollowup", // embeds FollowupResult
 	}

@@ -122,4 +122,23 @@ type NoticeData struct {
 	// Level is info, warning or error.
 	Level string `json:"level"`
 	Text  string `json:"text"`
+	// Environment is set when the notice is about how the run's environment was made ready.
+	Environment *EnvironmentStep `json:"environment,omitempty"`
+}
+
+// EnvironmentStep is how the environment of a run was made ready, or what was kept of it.
+type EnvironmentStep struct {
+	// Step is warm, newer or cold, once for each time that an environment is made ready; and kept when that
+	// can serve later runs.
+	Step string `json:"step"`
+	// Reason says why a start was cold.
+	Reason string `json:"reason,omitempty"`
+	// Worker is the host that has the prepared environment, Layer names it there.
+	Worker string `json:"worker"`
+	Layer  string `json:"layer,omitempty"`
+	// Files and Bytes are its size, on the disk.
+	Files int   `json:"files,omitempty"`
+	Bytes int64 `json:"bytes,omitempty"`
+	// SavedSeconds is how much longer a cold start took.
+	SavedSeconds float64 `json:"saved_seconds,omitempty"`
 }

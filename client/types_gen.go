@@ -347,6 +347,14 @@ type Budget struct {
 	MaxCostUSD float64 `json:"max_cost_usd,omitempty"`
 }
 
+// ColdStart is a start of a run from nothing.
+type ColdStart struct {
+	RunID      string    `json:"run_id"`
+	WorkerHost string    `json:"worker_host"`
+	Reason     string    `json:"reason"`
+	Time       time.Time `json:"time"`
+}
+
 // Concurrency allows at most one live run per key.
 type Concurrency struct {
 	Key string `json:"key"`
@@ -589,6 +597,8 @@ type Environment struct {
 	Creator    Principal       `json:"creator"`
 	LastEditor Principal       `json:"last_editor"`
 	Scope      *Scope          `json:"scope,omitempty"`
+	// How its newest runs found it; not in lists.
+	Prepared *EnvironmentStarts `json:"prepared,omitempty"`
 }
 
 // EnvironmentConfig is the configuration of an environment.
@@ -622,7 +632,24 @@ type EnvironmentRun struct {
 	StartedAt *time.Time `json:"started_at"`
 }
 
-// Event is one entry of a run's log. Sequences start at 1 and have no gaps.
+// EnvironmentStarts is how the newest runs in an environment found it prepared, as their
+// logs say.
+type EnvironmentStarts struct {
+	// Starts on what was prepared before.
+	Warm int `json:"warm"`
+	// Starts on what was prepared for an older commit.
+	Newer int `json:"newer"`
+	// Starts from nothing.
+	Cold int `json:"cold"`
+	// How much longer cold starts would have taken.
+	SavedSeconds float64 `json:"saved_seconds"`
+	// The last 10 that were used; a worker may have removed some.
+	Layers []PreparedLayer `json:"layers"`
+	// The newest 10.
+	ColdStarts []ColdStart `json:"cold_starts"`
+}
+
+// Event is one entry of a run's log. Sequences start at 1 and have no holes.
 type Event struct {
 	ID string `json:"id"`
 	// Only in the stream over all runs.
@@ -1118,6 +1145,20 @@ type PlanStep struct {
 	State string `json:"state,omitempty"`
 	// Priority is high, medium or low.
 	Priority string `json:"priority,omitempty"`
+}
+
+// PreparedLayer is a prepared environment on a worker.
+type PreparedLayer struct {
+	WorkerHost string `json:"worker_host"`
+	// Names it on its worker.
+	Name  string `json:"name"`
+	Files int    `json:"files"`
+	// What it takes on the disk.
+	Bytes int64 `json:"bytes"`
+	// How many of the runs started on it.
+	Hits         int       `json:"hits"`
+	SavedSeconds float64   `json:"saved_seconds"`
+	LastUsedAt   time.Time `json:"last_used_at"`
 }
 
 // Principal is a person or a program that acts.

@@ -31,6 +31,36 @@ type CloudEnvironment struct {
 	Scope                Scope                  `json:"scope"`
 	Creator              RunCreatorInfo         `json:"creator"`
 	LastEditor           RunCreatorInfo         `json:"last_editor"`
+	Prepared             *EnvironmentStarts     `json:"prepared,omitempty" doc:"How its newest runs found it; not in lists."`
+}
+
+// EnvironmentStarts is how the newest 50 runs in an environment found it prepared, as their logs say.
+type EnvironmentStarts struct {
+	Warm         int             `json:"warm" doc:"Starts on what was prepared before."`
+	Newer        int             `json:"newer" doc:"Starts on what was prepared for an older commit."`
+	Cold         int             `json:"cold" doc:"Starts from nothing."`
+	SavedSeconds float64         `json:"saved_seconds" doc:"How much longer cold starts would have taken."`
+	Layers       []PreparedLayer `json:"layers" doc:"The last 10 that were used; a worker may have removed some."`
+	ColdStarts   []ColdStart     `json:"cold_starts" doc:"The newest 10."`
+}
+
+// PreparedLayer is a prepared environment on a worker.
+type PreparedLayer struct {
+	WorkerHost   string  `json:"worker_host"`
+	Name         string  `json:"name" doc:"Names it on its worker."`
+	Files        int     `json:"files"`
+	Bytes        int64   `json:"bytes" doc:"What it takes on the disk."`
+	Hits         int     `json:"hits" doc:"How many of the runs started on it."`
+	SavedSeconds float64 `json:"saved_seconds"`
+	LastUsedAt   string  `json:"last_used_at" format:"date-time"`
+}
+
+// ColdStart is a start of a run from nothing.
+type ColdStart struct {
+	RunID      string `json:"run_id"`
+	WorkerHost string `json:"worker_host"`
+	Reason     string `json:"reason"`
+	Time       string `json:"time" format:"date-time"`
 }
 
 // CloudEnvironmentConfig is what people write of an environment.
@@ -105,7 +135,32 @@ func (s *server) updateEnvironment(ctx context.Context, in *updateEnvironmentInp
 }
 
 func (s *server) getEnvironment(ctx context.Context, in *EnvironmentPath) (*answer[CloudEnvironment], error) {
-	return shown(wireEnvironment)(s.Control.GetEnvironment(ctx, callerOf(ctx), in.EnvironmentUID))
+	found, err := s.Control.GetEnvironment(ctx, callerOf(ctx), in.EnvironmentUID)
+	if err != nil {
+		return nil, err
+	}
+	starts, err := s.Control.EnvironmentStarts(ctx, callerOf(ctx), found.UID)
+	if err != nil {
+		return nil, err
+	}
+	out := wireEnvironment(found)
+	out.Prepared = wireStarts(starts)
+	return reply(out, nil)
+}
+
+func wireStarts(s *lineshaft.EnvironmentStarts) *EnvironmentStarts {
+	return &EnvironmentStarts{
+		Warm: s.Warm, Newer: s.Newer, Cold: s.Cold, SavedSeconds: s.Saved.Seconds(),
+		Layers: each(s.Layers, func(l *lineshaft.PreparedLayer) PreparedLayer {
+			return PreparedLayer{
+				WorkerHost: l.Worker, Name: l.Name, Files: l.Files, Bytes: l.Bytes, Hits: l.Hits,
+				SavedSeconds: l.Saved.Seconds(), LastUsedAt: stamp(l.UsedAt),
+			}
+		}),
+		ColdStarts: each(s.ColdStarts, func(c *lineshaft.ColdStart) ColdStart {
+			return ColdStart{RunID: c.RunID, WorkerHost: c.Worker, Reason: c.Reason, Time: stamp(c.At)}
+		}),
+	}
 }
 
 func (s *server) listEnvironments(ctx context.Context, in *listEnvironmentsInput) (*answer[ListEnvironmentsResponse], error) {

@@ -2,9 +2,11 @@ package control_test
 
 import (
 	"context"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/factories"
@@ -248,6 +250,53 @@ func TestS3EnvironmentsHideRunsOfOtherFactories(t *testing.T) {
 			if run != nil || look(b.admin)[i].ID != secret {
 				b.Errorf("a key of a factory sees %+v", run)
 			}
+		}
+	})
+}
+
+// X-14: what runs say of their environment is added up for those who may see them.
+func TestX14StartsOfAnEnvironment(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		e := b.newEnvironment(lineshaft.EnvironmentConfig{})
+		began := b.store.Now().UTC().Truncate(time.Microsecond)
+		say := func(after time.Duration, steps ...lineshaft.EnvironmentStep) (runID string) {
+			runID, job := b.working(within(e))
+			report := lineshaft.Report{ExecutionRef: job.ExecutionRef, First: job.LastEvent + 1}
+			for _, step := range steps {
+				step.Worker = "build"
+				data := lineshaft.NoticeData{Level: "info", Text: "x", Environment: &step}
+				report.Events = append(report.Events, lineshaft.NewDraft(lineshaft.EventNotice, began.Add(after), data))
+			}
+			forged := lineshaft.NoticeData{Text: `{"environment":{"step":"warm"}}`}
+			report.Events = append(report.Events, lineshaft.NewDraft(lineshaft.EventNotice, began, forged))
+			if err := b.report(report); err != nil {
+				b.Fatal(err)
+			}
+			return runID
+		}
+		cold := say(time.Second, lineshaft.EnvironmentStep{Step: "cold", Reason: "nothing yet"},
+			lineshaft.EnvironmentStep{Step: "kept", Layer: "one", Files: 3, Bytes: 4096})
+		warm := lineshaft.EnvironmentStep{Step: "warm", Layer: "one", Files: 3, Bytes: 4096, SavedSeconds: 1.5}
+		say(2*time.Second, warm)
+		say(3*time.Second, warm)
+		say(4*time.Second, lineshaft.EnvironmentStep{Step: "newer", Layer: "one", SavedSeconds: 1},
+			lineshaft.EnvironmentStep{Step: "kept", Layer: "two", Files: 5, Bytes: 8192}, lineshaft.EnvironmentStep{Step: "unknown"})
+		got := must[*lineshaft.EnvironmentStarts](b)(b.s.EnvironmentStarts(b.Context(), b.admin, e.UID))
+		want := &lineshaft.EnvironmentStarts{
+			Warm: 2, Newer: 1, Cold: 1, Saved: 4 * time.Second,
+			Layers: []lineshaft.PreparedLayer{
+				{Worker: "build", Name: "one", Files: 3, Bytes: 4096, Hits: 3, Saved: 4 * time.Second, UsedAt: began.Add(4 * time.Second)},
+				{Worker: "build", Name: "two", Files: 5, Bytes: 8192, UsedAt: began.Add(4 * time.Second)},
+			},
+			ColdStarts: []lineshaft.ColdStart{{RunID: cold, Worker: "build", Reason: "nothing yet", At: began.Add(time.Second)}},
+		}
+		if !reflect.DeepEqual(got, want) {
+			b.Errorf("%+v\nwant\n%+v", got, want)
+		}
+		other := lineshaft.Caller{Role: lineshaft.RoleViewer, FactoryUIDs: []string{"another"}}
+		if got := must[*lineshaft.EnvironmentStarts](b)(b.s.EnvironmentStarts(b.Context(), other, e.UID)); got.Cold+got.Warm > 0 {
+			b.Errorf("a caller who sees none of the runs gets %+v", got)
 		}
 	})
 }

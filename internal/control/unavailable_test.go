@@ -206,6 +206,7 @@ func awayEnvironmentCalls(b *bench, one func(name string, call func() (any, erro
 	ctx, s, c, uid, config := b.Context(), b.s, b.admin, strings.Repeat("e", lineshaft.EnvironmentIDLength), lineshaft.EnvironmentConfig{Name: "e"}
 	one("CreateEnvironment", func() (any, error) { return s.CreateEnvironment(ctx, c, config) })
 	one("GetEnvironment", func() (any, error) { return s.GetEnvironment(ctx, c, uid) })
+	one("EnvironmentStarts", func() (any, error) { return s.EnvironmentStarts(ctx, c, uid) })
 	one("ListEnvironments", func() (any, error) { return s.ListEnvironments(ctx, c, "") })
 	one("UpdateEnvironment", func() (any, error) { return s.UpdateEnvironment(ctx, c, uid, config) })
 	one("DeleteEnvironment", func() (any, error) { return nil, s.DeleteEnvironment(ctx, c, uid) })

@@ -128,6 +128,33 @@ func (r reader) ListEventsBefore(ctx context.Context, runID string, before int64
 	return events, nil
 }
 
+// The steps of environments are among the first events of a run, unless set-up prints more.
+const (
+	stepWindow = 1000
+	stepsLimit = 1000
+)
+
+// ListEnvironmentSteps reads the notices about environments at the beginning of runs, run by run. No text of an
+// agent looks like one: quotes in texts are escaped.
+func (r reader) ListEnvironmentSteps(ctx context.Context, runIDs []string) ([]lineshaft.Event, error) {
+	if len(runIDs) == 0 {
+		return nil, nil
+	}
+	args := []any{stepWindow, lineshaft.EventNotice, stepsLimit}
+	query := "SELECT " + eventColumns + " FROM events WHERE run_id IN " + list(&args, runIDs) +
+		` AND sequence <= $1 AND type = $2 AND data LIKE '%"environment":{%' ORDER BY run_id, sequence LIMIT $3`
+	var events []lineshaft.Event
+	err := r.each(ctx, query, args, func(scan rowScan) error {
+		e, err := scanEvent(scan)
+		events = append(events, e)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read environment steps: %w", err)
+	}
+	return events, nil
+}
+
 // errEnough ends a walk whose budget is used up.
 var errEnough = errors.New("enough was read")
 

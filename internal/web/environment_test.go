@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -123,4 +124,24 @@ func TestS3EnvironmentsOfALimitedKey(t *testing.T) {
 	s.sends("/environments", url.Values{"name": {"n"}}, http.StatusForbidden, "")
 	s.sends("/environments/"+p.environment, url.Values{"name": {"n"}}, http.StatusForbidden, "")
 	s.sends("/environments/"+p.environment+"/delete", nil, http.StatusForbidden, "")
+}
+
+// the page of an environment shows what is prepared of it, what that saved, and why starts were cold.
+func TestX14EnvironmentShowsItsStarts(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	p := s.platform()
+	at := "/environments/" + p.environment
+	s.shows(at, "Recent runs", "!Prepared</h2>")
+	run, job := s.working(lineshaft.NewRun{Prompt: "x", Source: lineshaft.SourceAPI, Config: lineshaft.AgentConfig{EnvironmentID: p.environment}})
+	var drafts []lineshaft.Draft
+	for _, step := range []lineshaft.EnvironmentStep{
+		{Step: "cold", Reason: "the disk <i>is</i> new", Worker: "build-1"},
+		{Step: "warm", Layer: "4f0c9a1b7d2e", Worker: "build-1", Files: 31240, Bytes: 700 << 20, SavedSeconds: 90},
+	} {
+		drafts = append(drafts, lineshaft.NewDraft(lineshaft.EventNotice, time.Now(), lineshaft.NoticeData{Level: "info", Text: "x", Environment: &step}))
+	}
+	s.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: job.LastEvent + 1, Events: drafts})
+	s.shows(at, "Prepared</h2>", "1 warm start,", "1 cold", "4f0c9a1b7d2e", "build-1", "700", "files", "1 min 30 s", "/runs/"+run, "is&lt;/i&gt; new", "!<i>is")
 }

@@ -33,13 +33,18 @@ func (s pages) environmentOf(r *page.Request) (*lineshaft.EnvironmentDetail, err
 type environmentData struct {
 	Environment *lineshaft.EnvironmentDetail
 	Runs        []lineshaft.Run
+	Starts      *lineshaft.EnvironmentStarts
 	// Command starts a run in it.
 	Command string
 }
 
 func (s pages) environmentPage(r *page.Request, found *lineshaft.EnvironmentDetail) (p page.Page, err error) {
 	runs, err := s.RecentRuns(r.Context(), r.Caller, lineshaft.RunFilter{EnvironmentID: found.UID})
-	data := environmentData{Environment: found, Runs: runs, Command: page.RunCommand("--environment "+found.UID+" ", "Look around", "ls -la")}
+	if err != nil {
+		return p, err
+	}
+	starts, err := s.Control.EnvironmentStarts(r.Context(), r.Caller, found.UID)
+	data := environmentData{Environment: found, Runs: runs, Starts: starts, Command: page.RunCommand("--environment "+found.UID+" ", "Look around", "ls -la")}
 	return page.Below("environments", found.Config.Name, data), err
 }
 

@@ -517,6 +517,41 @@ class CloudEnvironmentConfig(Model):
     run. At most 4096 characters each."""
 
 
+class ColdStart(Model):
+    reason: str
+    run_id: str
+    time: datetime
+    worker_host: str
+
+
+class PreparedLayer(Model):
+    bytes: int
+    """What it takes on the disk."""
+    files: int
+    hits: int
+    """How many of the runs started on it."""
+    last_used_at: datetime
+    name: str
+    """Names it on its worker."""
+    saved_seconds: float
+    worker_host: str
+
+
+class EnvironmentStarts(Model):
+    cold: int
+    """Starts from nothing."""
+    cold_starts: List[ColdStart]
+    """The newest 10."""
+    layers: List[PreparedLayer]
+    """The last 10 that were used; a worker may have removed some."""
+    newer: int
+    """Starts on what was prepared for an older commit."""
+    saved_seconds: float
+    """How much longer cold starts would have taken."""
+    warm: int
+    """Starts on what was prepared before."""
+
+
 RunState = Literal[
     "QUEUED", "PENDING", "CLAIMED", "INPROGRESS", "BLOCKED", "SUCCEEDED", "FAILED", "ERROR",
     "CANCELLED"
@@ -546,6 +581,8 @@ class CloudEnvironment(Model):
     last_task_run_timestamp: Optional[datetime]
     """When its newest run was created; null when there is none."""
     last_updated: datetime
+    prepared: Optional[EnvironmentStarts] = None
+    """How its newest runs found it; not in lists."""
     scope: Scope
     setup_failed: bool
     """The newest run in it could not be set up."""

@@ -352,6 +352,8 @@ export interface CloudEnvironment {
   /** When its newest run was created; null when there is none. */
   last_task_run_timestamp: string | null;
   last_updated: string;
+  /** How its newest runs found it; not in lists. */
+  prepared?: EnvironmentStarts;
   scope: Scope;
   /** The newest run in it could not be set up. */
   setup_failed: boolean;
@@ -374,6 +376,13 @@ export interface CloudEnvironmentConfig {
   secrets?: SecretRef[] | undefined;
   /** Run in order by sh in the workspace, each in its own shell. The first that fails ends the run. At most 4096 characters each. */
   setup_commands?: string[] | undefined;
+}
+
+export interface ColdStart {
+  reason: string;
+  run_id: string;
+  time: string;
+  worker_host: string;
 }
 
 export interface Concurrency {
@@ -793,6 +802,21 @@ export interface EgressRangesResponse {
 
 export interface EnvironmentRequest {
   config: CloudEnvironmentConfig;
+}
+
+export interface EnvironmentStarts {
+  /** Starts from nothing. */
+  cold: number;
+  /** The newest 10. */
+  cold_starts: ColdStart[];
+  /** The last 10 that were used; a worker may have removed some. */
+  layers: PreparedLayer[];
+  /** Starts on what was prepared for an older commit. */
+  newer: number;
+  /** How much longer cold starts would have taken. */
+  saved_seconds: number;
+  /** Starts on what was prepared before. */
+  warm: number;
 }
 
 export interface EnvironmentTask {
@@ -1363,6 +1387,19 @@ export interface PlanDefinitionResponse {
 
 /** Why something failed; /docs/errors/ explains each. */
 export type PlatformErrorCode = "invalid_request" | "authentication_required" | "not_authorized" | "feature_not_available" | "budget_exceeded" | "resource_not_found" | "method_not_allowed" | "conflict" | "payload_too_large" | "operation_not_supported" | "idempotency_mismatch" | "resource_unavailable" | "internal_error" | "environment_setup_failed" | "agent_process_failed" | "run_timeout" | "infrastructure_timeout";
+
+export interface PreparedLayer {
+  /** What it takes on the disk. */
+  bytes: number;
+  files: number;
+  /** How many of the runs started on it. */
+  hits: number;
+  last_used_at: string;
+  /** Names it on its worker. */
+  name: string;
+  saved_seconds: number;
+  worker_host: string;
+}
 
 export interface PublishedFolder {
   /** Texts by path, such as factory.yaml and agents/foreman/agent.md, or a list of {path, content}. */
