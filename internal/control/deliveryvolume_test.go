@@ -41,7 +41,8 @@ func TestW18VolumeIsBounded(t *testing.T) {
 			}
 			stranger := w.admin
 			stranger.FactoryUIDs = []string{"another"}
-			volume, err := w.s.DeliveryVolume(w.Context(), stranger, trigger.VolumeQuery{FactoryUID: q.FactoryUID, WebhookUID: q.WebhookUID, Bar: time.Hour, Bars: 1})
+			q.Bar, q.Bars = time.Hour, 1
+			volume, err := w.s.DeliveryVolume(w.Context(), stranger, q)
 			if what == "all" {
 				if err != nil || volume.Bars[0].Total() != 0 {
 					w.Errorf("a key of another factory counts %+v, %v", volume.Bars, err)

@@ -22,7 +22,9 @@ func (r reader) ListAllDeliveries(ctx context.Context, refused bool, before, flo
 // ListDeliveriesOf reads a page of the logs of the live webhooks of factories, as
 // ListAllDeliveries does. It looks up the newest of each webhook, and reads the logs in that
 // order until no other can have anything for the page.
-func (r reader) ListDeliveriesOf(ctx context.Context, factoryUIDs []string, before, floor string, limit int) ([]lineshaft.Delivery, bool, error) {
+func (r reader) ListDeliveriesOf(
+	ctx context.Context, factoryUIDs []string, before, floor string, limit int,
+) ([]lineshaft.Delivery, bool, error) {
 	newest, err := r.newestDeliveries(ctx, factoryUIDs, before)
 	if err != nil {
 		return nil, false, err

@@ -19,15 +19,28 @@ type DeliveryBrief struct {
 // volumeColumns say what came of a delivery without reading its outcomes into memory. Names in
 // them cannot be mistaken for results: their quotes are escaped.
 const volumeColumns = `id, status, CASE WHEN outcomes LIKE '%"result":"` + string(lineshaft.ResultError) + `"%' THEN 2
-	WHEN outcomes LIKE '%"result":"` + string(lineshaft.ResultStarted) + `"%' OR outcomes LIKE '%"result":"` + string(lineshaft.ResultFollowedUp) + `"%' THEN 1 ELSE 0 END`
+	WHEN outcomes LIKE '%"result":"` + string(lineshaft.ResultStarted) + `"%' THEN 1
+	WHEN outcomes LIKE '%"result":"` + string(lineshaft.ResultFollowedUp) + `"%' THEN 1 ELSE 0 END`
 
-// BriefDeliveries reads the newest deliveries to all webhooks, newest first, down to an id.
-func (r reader) BriefDeliveries(ctx context.Context, floor string, limit int) ([]DeliveryBrief, error) {
+// DeliveryScope is whose deliveries are read: those to one webhook, to the live webhooks of
+// factories, or all.
+type DeliveryScope struct {
+	WebhookUID  string
+	FactoryUIDs []string
+}
+
+// BriefDeliveries reads the newest deliveries of a scope, newest first, down to an id.
+func (r reader) BriefDeliveries(ctx context.Context, of DeliveryScope, floor string, limit int) ([]DeliveryBrief, error) {
+	switch {
+	case of.WebhookUID != "":
+		return r.volumeTo(ctx, of.WebhookUID, floor, limit)
+	case len(of.FactoryUIDs) > 0:
+		return r.volumeOf(ctx, of.FactoryUIDs, floor, limit)
+	}
 	return r.volume(ctx, "SELECT "+volumeColumns+" FROM deliveries WHERE id >= $1 ORDER BY id DESC LIMIT $2", floor, limit)
 }
 
-// BriefDeliveriesTo reads those to one webhook.
-func (r reader) BriefDeliveriesTo(ctx context.Context, webhookUID, floor string, limit int) ([]DeliveryBrief, error) {
+func (r reader) volumeTo(ctx context.Context, webhookUID, floor string, limit int) ([]DeliveryBrief, error) {
 	branch := func(log string) string {
 		return "SELECT " + volumeColumns + " FROM deliveries WHERE " + log + " AND id >= $2"
 	}
@@ -38,9 +51,9 @@ func (r reader) BriefDeliveriesTo(ctx context.Context, webhookUID, floor string,
 	return r.volume(ctx, query+" ORDER BY id DESC LIMIT $3", webhookUID, floor, limit)
 }
 
-// BriefDeliveriesOf reads those to the live webhooks of factories. What one log has raises the
-// floor for the next, so that few rows are read in vain.
-func (r reader) BriefDeliveriesOf(ctx context.Context, factoryUIDs []string, floor string, limit int) ([]DeliveryBrief, error) {
+// volumeOf reads one log after the other. What one has raises the floor for the next, so that
+// few rows are read in vain.
+func (r reader) volumeOf(ctx context.Context, factoryUIDs []string, floor string, limit int) ([]DeliveryBrief, error) {
 	newest, err := r.newestDeliveries(ctx, factoryUIDs, "")
 	if err != nil {
 		return nil, err
@@ -50,7 +63,7 @@ func (r reader) BriefDeliveriesOf(ctx context.Context, factoryUIDs []string, flo
 		if newest[uid] < floor {
 			break
 		}
-		more, err := r.BriefDeliveriesTo(ctx, uid, floor, limit)
+		more, err := r.volumeTo(ctx, uid, floor, limit)
 		if err != nil {
 			return nil, err
 		}

@@ -70,13 +70,13 @@ func TestW18VolumeOfDeliveries(t *testing.T) {
 		for _, floor := range []string{"", all[13].ID} {
 			for _, limit := range []int{1, 7, 100} {
 				what := fmt.Sprintf("%d from %q", limit, floor)
-				got, err := s.BriefDeliveriesTo(ctx, hooks[1], floor, limit)
+				got, err := s.BriefDeliveries(ctx, store.DeliveryScope{WebhookUID: hooks[1]}, floor, limit)
 				check("one webhook, "+what, got, newest(floor, limit, hooks[1]), err)
-				got, err = s.BriefDeliveriesOf(ctx, []string{factory}, floor, limit)
+				got, err = s.BriefDeliveries(ctx, store.DeliveryScope{FactoryUIDs: []string{factory}}, floor, limit)
 				check("a factory, "+what, got, newest(floor, limit, hooks[0], hooks[1]), err)
 			}
 		}
-		got, err := s.BriefDeliveries(ctx, all[13].ID, 100_000)
+		got, err := s.BriefDeliveries(ctx, store.DeliveryScope{}, all[13].ID, 100_000)
 		got = slices.DeleteFunc(got, func(d store.DeliveryBrief) bool { return to[d.ID] == "" }) // of a test beside this one
 		check("all", got, newest(all[13].ID, 1000, hooks...), err)
 		if !slices.IsSortedFunc(got, func(a, b store.DeliveryBrief) int { return cmp.Compare(b.ID, a.ID) }) {

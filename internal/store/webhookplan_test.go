@@ -103,8 +103,15 @@ func hookReads(s *store.Store) map[string]lookup {
 		"any delivery":    {1, func(ctx context.Context) error { return second(s.FindDelivery(ctx, bulkID(107))) }, nil},
 		"newest":          {21, func(ctx context.Context) error { return third(s.ListDeliveries(ctx, "h7", "", "", 20)) }, nil},
 		"all newest":      {21, func(ctx context.Context) error { return third(s.ListAllDeliveries(ctx, false, bulkID(15_000), "", 20)) }, nil},
-		"volume":          {20, func(ctx context.Context) error { return second(s.BriefDeliveries(ctx, bulkID(100), 20)) }, nil},
-		"volume to one":   {21, func(ctx context.Context) error { return second(s.BriefDeliveriesTo(ctx, "h7", "", 20)) }, nil},
+		"volume": {20, func(ctx context.Context) error {
+			return second(s.BriefDeliveries(ctx, store.DeliveryScope{}, bulkID(100), 20))
+		}, nil},
+		"volume to one": {21, func(ctx context.Context) error {
+			return second(s.BriefDeliveries(ctx, store.DeliveryScope{WebhookUID: "h7"}, "", 20))
+		}, nil},
+		"volume of some": {21, func(ctx context.Context) error {
+			return second(s.BriefDeliveries(ctx, store.DeliveryScope{FactoryUIDs: []string{"f7"}}, "", 20))
+		}, nil},
 		"all between": {21, func(ctx context.Context) error {
 			return third(s.ListAllDeliveries(ctx, false, bulkID(15_000), bulkID(100), 20))
 		}, nil},

@@ -16,7 +16,8 @@ import (
 func (h *hooked) volumeBars(path string) map[string]int {
 	h.Helper()
 	bars := map[string]int{}
-	for _, found := range regexp.MustCompile(`<a href="([^"]+)" tabindex="-1"><rect[^>]*><title>[^<]*: ([0-9]+) deliver`).FindAllStringSubmatch(h.shows(path, `id="volume-title"`), -1) {
+	bar := regexp.MustCompile(`<a href="([^"]+)" tabindex="-1"><rect[^>]*><title>[^<]*: ([0-9]+) deliver`)
+	for _, found := range bar.FindAllStringSubmatch(h.shows(path, `id="volume-title"`), -1) {
 		bars[html.UnescapeString(found[1])], _ = strconv.Atoi(found[2])
 	}
 	return bars
@@ -35,7 +36,8 @@ func TestW18VolumeOfDeliveriesLeadsToThem(t *testing.T) {
 	far.deliver("three", `{}`)
 	far.refuse("no signature")
 	for path, want := range map[string]int{
-		"/deliveries": 5, "/deliveries?range=1h": 5, "/deliveries?range=7d": 5, "/deliveries?factory=" + far.factory: 2, h.at: 3, far.at + "?range=7d": 2,
+		"/deliveries": 5, "/deliveries?range=1h": 5, "/deliveries?range=7d": 5, "/deliveries?factory=" + far.factory: 2,
+		h.at: 3, far.at + "?range=7d": 2,
 	} {
 		bars, sum, listed := h.volumeBars(path), 0, 0
 		for at, n := range bars {
@@ -48,11 +50,13 @@ func TestW18VolumeOfDeliveriesLeadsToThem(t *testing.T) {
 			t.Errorf("%s: %d deliveries in %d bars, %d behind them, want %d", path, sum, len(bars), listed, want)
 		}
 	}
-	h.shows("/deliveries", "5 deliveries came; started: 2, not matched: 1, duplicates: 1, failed to start: 0, refused: 1.", "Show as a table", `only=refused&amp;since=`,
+	h.shows("/deliveries", "5 deliveries came; started: 2, not matched: 1, duplicates: 1, failed to start: 0, refused: 1.",
+		"Show as a table", `only=refused&amp;since=`,
 		"!Counted are the newest")
 	// A stretch of time is kept by lists and search, and one without deliveries says so.
 	h.shows("/deliveries?since=2020-01-01T00:00:00Z&until=2020-01-01T01:00:00Z", "Wed 1 Jan 00:00 to Wed 1 Jan 01:00 UTC", "None among these",
-		`href="/deliveries?only=started&amp;since=2020-01-01T00%3A00%3A00Z&amp;until=2020-01-01T01%3A00%3A00Z"`, `name="since" value="2020-01-01T00:00:00Z"`)
+		`href="/deliveries?only=started&amp;since=2020-01-01T00%3A00%3A00Z&amp;until=2020-01-01T01%3A00%3A00Z"`,
+		`name="since" value="2020-01-01T00:00:00Z"`)
 	h.shows("/deliveries?since=2020-01-01T00:00:00Z", "Since Wed 1 Jan 00:00 UTC", "no signature", "redeliver?since=2020-01-01T00%3A00%3A00Z")
 	h.shows(h.at+"?until=2020-01-01T00:00:00Z", "Until Wed 1 Jan 00:00 UTC", "None among these")
 	h.shows("/deliveries/redeliver?until=2020-01-01T00:00:00Z", "!/deliveries/redeliver\" method", "!type=\"checkbox\"")

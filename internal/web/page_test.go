@@ -53,6 +53,25 @@ func TestI2ThemeIsKept(t *testing.T) {
 	}
 }
 
+// The density of lists is kept beside the theme.
+func TestI2DensityIsKept(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	s.shows("/runs", "!data-density", `value="" aria-pressed="true">Comfortable`)
+	s.post("/theme", url.Values{"theme": {"dark"}, "next": {"/runs"}})
+	for _, tc := range []struct {
+		choice string
+		kept   bool
+	}{{"compact", true}, {"tiny", false}, {"compact", true}, {"", false}} {
+		status, at, text := s.post("/theme", url.Values{"density": {tc.choice}, "next": {"/runs?q=a"}})
+		if status != http.StatusOK || at != "/runs?q=a" || strings.Contains(text, `data-theme="dark" data-density="compact"`) != tc.kept {
+			t.Errorf("density %q: %d at %s", tc.choice, status, at)
+		}
+		s.shows("/deliveries", `data-theme="dark"`, map[bool]string{true: "", false: "!"}[tc.kept]+`data-density="compact"`)
+	}
+}
+
 // A part of a page gets an error that fits into it, and goes to sign in as a whole.
 func TestI2PartsFailAsParts(t *testing.T) {
 	t.Parallel()

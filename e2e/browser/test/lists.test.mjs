@@ -71,3 +71,21 @@ looks("I-2 a wide screen shows a wide list", async () => {
   assert.ok(Math.abs(help - right) < 20, `the shortcuts end at ${help} px, the list at ${right}`);
   await context.close();
 });
+
+looks("I-2 compact lists have lower rows on every page, until they are comfortable again", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const height = async (address) => {
+    await page.goto(address);
+    return (await page.locator("table.list tbody tr").first().boundingBox()).height;
+  };
+  const [runs, factories] = [await height("/runs"), await height("/factories")];
+  await page.getByRole("button", { name: "Compact" }).click();
+  await page.locator("html[data-density=compact]").waitFor();
+  assert.equal(new URL(page.url()).pathname, "/factories");
+  assert.ok((await height("/runs")) < runs - 5 && (await height("/factories")) < factories - 5, "rows are as high as before");
+  await page.getByRole("button", { name: "Comfortable" }).click();
+  await page.locator("html:not([data-density])").waitFor();
+  assert.equal(await height("/factories"), factories);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});

@@ -156,6 +156,7 @@ func (w *WebhookShell) tellTest(hook *client.Webhook, result *client.WebhookTest
 	}
 	return w.Show(result, func() {
 		fmt.Fprintf(w.Out, "%d: delivery %s\n", result.Status, shell.OneLine(result.DeliveryID))
-		fmt.Fprintf(w.Err, "-- what it started: lineshaft webhook deliveries %s %s\n", w.again(hook), shell.ShellWord(shell.OneLine(result.DeliveryID)))
+		id := shell.ShellWord(shell.OneLine(result.DeliveryID))
+		fmt.Fprintf(w.Err, "-- what it started: lineshaft webhook deliveries %s %s\n", w.again(hook), id)
 	})
 }

@@ -38,7 +38,8 @@ func (sh Commands) factoryCommand() *cobra.Command {
 			"lineshaft factory update shop --pause", "its automations start no more runs",
 		),
 	}
-	cmd.AddCommand(sh.factoryListCommand(), sh.factoryCreateCommand(), sh.factoryGetCommand(), sh.factoryUpdateCommand(), sh.factoryDeleteCommand(), sh.factoryRunCommand(), sh.factoryDeliveriesCommand())
+	cmd.AddCommand(sh.factoryListCommand(), sh.factoryCreateCommand(), sh.factoryGetCommand(), sh.factoryUpdateCommand())
+	cmd.AddCommand(sh.factoryDeleteCommand(), sh.factoryRunCommand(), sh.factoryDeliveriesCommand())
 	cmd.AddCommand(sh.definitionCommands()...)
 	shell.Group(cmd)
 	return cmd

@@ -76,7 +76,9 @@ func (s *Triggers) ListAllDeliveries(ctx context.Context, c lineshaft.Caller, q 
 	return base.FilterPage(q.Limit, q.Cursor, func(d *LoggedDelivery) bool { return q.Filter.selects(&d.Delivery) }, read)
 }
 
-func (s *Triggers) readLogs(ctx context.Context, factoryUIDs []string, q LogQuery, before, floor string) ([]lineshaft.Delivery, bool, error) {
+func (s *Triggers) readLogs(
+	ctx context.Context, factoryUIDs []string, q LogQuery, before, floor string,
+) ([]lineshaft.Delivery, bool, error) {
 	if len(factoryUIDs) == 0 {
 		return s.Store.ListAllDeliveries(ctx, q.Refused, before, floor, q.Limit)
 	}

@@ -75,7 +75,7 @@ func (s *Triggers) briefs(ctx context.Context, c lineshaft.Caller, q VolumeQuery
 		if err := s.hasLog(ctx, c, q.FactoryUID, q.WebhookUID); err != nil {
 			return nil, err
 		}
-		return s.Store.BriefDeliveriesTo(ctx, q.WebhookUID, floor, MaxVolume+1)
+		return s.Store.BriefDeliveries(ctx, store.DeliveryScope{WebhookUID: q.WebhookUID}, floor, MaxVolume+1)
 	}
 	if q.FactoryUID != "" {
 		if _, err := s.VisibleFactory(ctx, c, q.FactoryUID); err != nil {
@@ -83,13 +83,10 @@ func (s *Triggers) briefs(ctx context.Context, c lineshaft.Caller, q VolumeQuery
 		}
 	}
 	uids, ok := base.ListedFactories(c, q.FactoryUID)
-	switch {
-	case !ok:
+	if !ok {
 		return nil, nil
-	case len(uids) == 0:
-		return s.Store.BriefDeliveries(ctx, floor, MaxVolume+1)
 	}
-	return s.Store.BriefDeliveriesOf(ctx, uids, floor, MaxVolume+1)
+	return s.Store.BriefDeliveries(ctx, store.DeliveryScope{FactoryUIDs: uids}, floor, MaxVolume+1)
 }
 
 func (b *VolumeBar) count(d store.DeliveryBrief) {

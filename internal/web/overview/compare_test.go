@@ -30,7 +30,9 @@ func TestI2NumbersStandBesideThoseOfBefore(t *testing.T) {
 			t.Errorf("%s before leads to %q", one.Name, one.BeforeHref)
 		}
 	}
-	for name, want := range map[string]string{"Ended": "7", "Success rate": "50 %", "Median at work": "90 s", "Median to start": "", "Running": "", "Queued": ""} {
+	for name, want := range map[string]string{
+		"Ended": "7", "Success rate": "50 %", "Median at work": "90 s", "Median to start": "", "Running": "", "Queued": "",
+	} {
 		if got[name] != want {
 			t.Errorf("%s before: %q, want %q", name, got[name], want)
 		}

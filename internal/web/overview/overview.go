@@ -200,7 +200,9 @@ func stateRows(view *overview.Overview) []chart.Row {
 	var rows []chart.Row
 	var values []float64
 	for _, a := range view.Active {
-		rows = append(rows, chart.Row{Name: page.StateName(a.State), Href: within(view, "/runs", "state", string(a.State)), Class: "s-" + string(a.State), Count: activeCount(a.Count)})
+		row := chart.Row{Name: page.StateName(a.State), Class: "s-" + string(a.State), Count: activeCount(a.Count)}
+		row.Href = within(view, "/runs", "state", string(a.State))
+		rows = append(rows, row)
 		values = append(values, float64(a.Count))
 	}
 	return chart.Rows(rows, values)
@@ -213,16 +215,17 @@ func reasonRows(view *overview.Overview) []chart.Row {
 	var rows []chart.Row
 	var values []float64
 	var rest int64
+	failed := endedHref(view, view.Total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)
 	for i, reason := range view.Reasons {
 		if i >= mostReasons {
 			rest += reason.Count
 			continue
 		}
-		rows = append(rows, chart.Row{Name: reasonName(reason.Code), Class: "failed", Count: page.Count(reason.Count), Href: endedHref(view, view.Total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)})
+		rows = append(rows, chart.Row{Name: reasonName(reason.Code), Class: "failed", Count: page.Count(reason.Count), Href: failed})
 		values = append(values, float64(reason.Count))
 	}
 	if rest > 0 {
-		rows = append(rows, chart.Row{Name: "Other reasons", Class: "failed", Count: page.Count(rest), Href: endedHref(view, view.Total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)})
+		rows = append(rows, chart.Row{Name: "Other reasons", Class: "failed", Count: page.Count(rest), Href: failed})
 		values = append(values, float64(rest))
 	}
 	return chart.Rows(rows, values)
@@ -269,11 +272,13 @@ func tiles(view *overview.Overview) []tile {
 	}
 	running := min(active[lineshaft.Pending]+active[lineshaft.Claimed]+active[lineshaft.InProgress], overview.MaxActiveCount)
 	total := view.Total
-	queue := tile{Name: "Queued", Value: activeCount(active[lineshaft.Queued]), Note: "nothing waits", Href: within(view, "/runs", "state", "QUEUED")}
+	queue := tile{Name: "Queued", Value: activeCount(active[lineshaft.Queued]), Note: "nothing waits"}
+	queue.Href = within(view, "/runs", "state", "QUEUED")
 	if !view.OldestQueued.IsZero() {
 		queue.Note = "oldest for " + page.Roughly(view.At.Sub(view.OldestQueued))
 	}
-	run := tile{Name: "Running", Value: activeCount(running), Note: "none needs an answer", Href: within(view, "/runs", "state", "PENDING", "state", "CLAIMED", "state", "INPROGRESS")}
+	run := tile{Name: "Running", Value: activeCount(running), Note: "none needs an answer"}
+	run.Href = within(view, "/runs", "state", "PENDING", "state", "CLAIMED", "state", "INPROGRESS")
 	if n := active[lineshaft.Blocked]; n > 0 {
 		run.Note, run.Kind = needAnswer(n), "warn"
 	}
@@ -350,8 +355,10 @@ func spentChart(spent []overview.DaySpending, factory string) chart.Chart {
 	var all int64
 	for _, day := range slices.Backward(spent) {
 		text := page.Dollars(day.CostMicros)
-		days = append(days, chart.Slot{Name: day.Day.Format("Mon 2 Jan"), Tick: day.Day.Format("Mon 2"), Said: day.Day.Format("Mon 2 Jan") + ": " + text,
-			Href: endedHref(&overview.Overview{FactoryUID: factory}, day.Day, day.Day.AddDate(0, 0, 1))})
+		name := day.Day.Format("Mon 2 Jan")
+		bar := chart.Slot{Name: name, Tick: day.Day.Format("Mon 2"), Said: name + ": " + text}
+		bar.Href = endedHref(&overview.Overview{FactoryUID: factory}, day.Day, day.Day.AddDate(0, 0, 1))
+		days = append(days, bar)
 		one.Values = append(one.Values, float64(day.CostMicros)/1e6)
 		one.Texts = append(one.Texts, text)
 		all += day.CostMicros

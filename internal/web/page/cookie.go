@@ -2,6 +2,7 @@ package page
 
 import (
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/peer"
@@ -61,13 +62,28 @@ func themeOf(r *http.Request) string {
 	return cookie.Value
 }
 
+// densityCookie keeps how close the rows of lists stand.
+const densityCookie = "lineshaft_density"
+
+// densityOf is compact, or empty for rows with more room.
+func densityOf(r *http.Request) string {
+	if cookie, err := r.Cookie(densityCookie); err == nil && cookie.Value == "compact" {
+		return cookie.Value
+	}
+	return ""
+}
+
+// chooseTheme keeps a theme, or a density of lists, in the browser.
 func (s *Site) chooseTheme(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	cookie := &http.Cookie{Name: themeCookie, Path: "/", HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode, MaxAge: 365 * 24 * 3600}
-	switch choice := r.PostFormValue("theme"); choice {
-	case "light", "dark":
+	choice, known := r.PostFormValue("theme"), []string{"light", "dark"}
+	if r.PostForm.Has("density") {
+		cookie.Name, choice, known = densityCookie, r.PostFormValue("density"), []string{"compact"}
+	}
+	if slices.Contains(known, choice) {
 		cookie.Value = choice
-	default:
+	} else {
 		cookie.MaxAge = -1
 	}
 	http.SetCookie(w, cookie)

@@ -46,6 +46,7 @@ type Page struct {
 	Caller  *lineshaft.Caller
 	Menu    []menuGroup
 	Theme   string
+	Density string
 	Warning string
 	Notice  string
 	Version string
@@ -143,7 +144,7 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, name st
 	if p.Caller != nil { // strangers need not know
 		p.Warning, p.Version, p.Menu = s.Warning, s.Version, menu(p.Caller.Role, p.Section)
 	}
-	p.Theme, p.Path, p.absent = themeOf(r), r.URL.RequestURI(), s.Absent
+	p.Theme, p.Density, p.Path, p.absent = themeOf(r), densityOf(r), r.URL.RequestURI(), s.Absent
 	return s.execute(w, r, status, name, "layout.html", p)
 }
 
