@@ -9,8 +9,9 @@ import (
 // houseAllLines is how many lines of source the program has, without tests, benchmarks,
 // scripts and what is generated. It is lowered with what is deleted; raise it only for
 // something that users asked for. 1,680 came with overlays of prepared environments: mounts,
-// set-ups that runs share, differences as snapshots, newer objects alone (X-14).
-const houseAllLines = 141_410
+// set-ups that runs share, differences as snapshots, newer objects alone (X-14); 390 with what an
+// environment shows of its starts, reservations of space and the log of what is kept.
+const houseAllLines = 141_800
 
 // TestHouseCounts counts the house; `make counts` shows what it finds.
 func TestHouseCounts(t *testing.T) {
