@@ -134,14 +134,17 @@ func TestX14EnvironmentShowsItsStarts(t *testing.T) {
 	p := s.platform()
 	at := "/environments/" + p.environment
 	s.shows(at, "Recent runs", "!Prepared</h2>")
-	run, job := s.working(lineshaft.NewRun{Prompt: "x", Source: lineshaft.SourceAPI, Config: lineshaft.AgentConfig{EnvironmentID: p.environment}})
+	in := lineshaft.AgentConfig{EnvironmentID: p.environment}
+	run, job := s.working(lineshaft.NewRun{Prompt: "x", Source: lineshaft.SourceAPI, Config: in})
 	var drafts []lineshaft.Draft
 	for _, step := range []lineshaft.EnvironmentStep{
 		{Step: "cold", Reason: "the disk <i>is</i> new", Worker: "build-1"},
 		{Step: "warm", Layer: "4f0c9a1b7d2e", Worker: "build-1", Files: 31240, Bytes: 700 << 20, SavedSeconds: 90},
 	} {
-		drafts = append(drafts, lineshaft.NewDraft(lineshaft.EventNotice, time.Now(), lineshaft.NoticeData{Level: "info", Text: "x", Environment: &step}))
+		data := lineshaft.NoticeData{Level: "info", Text: "x", Environment: &step}
+		drafts = append(drafts, lineshaft.NewDraft(lineshaft.EventNotice, time.Now(), data))
 	}
 	s.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: job.LastEvent + 1, Events: drafts})
-	s.shows(at, "Prepared</h2>", "1 warm start,", "1 cold", "4f0c9a1b7d2e", "build-1", "700", "files", "1 min 30 s", "/runs/"+run, "is&lt;/i&gt; new", "!<i>is")
+	s.shows(at, "Prepared</h2>", "1 warm start,", "1 cold", "4f0c9a1b7d2e", "build-1", "700", "files", "1 min 30 s",
+		"/runs/"+run, "is&lt;/i&gt; new", "!<i>is")
 }

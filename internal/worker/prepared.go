@@ -369,7 +369,8 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 	}
 	copied, age := time.Since(p.began), p.worker.config.Now().Sub(p.base.Made).Truncate(time.Second)
 	if !again {
-		p.showWarm(StartWarm, max(0, p.base.Cost-copied), "Warm start: the environment was prepared %s ago and took %s then; its %d files were %s in %s.",
+		p.showWarm(StartWarm, max(0, p.base.Cost-copied),
+			"Warm start: the environment was prepared %s ago and took %s then; its %d files were %s in %s.",
 			age, inSeconds(p.base.Cost), p.base.Entries, p.word, inSeconds(copied))
 		return "", nil
 	}

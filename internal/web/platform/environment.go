@@ -44,7 +44,8 @@ func (s pages) environmentPage(r *page.Request, found *lineshaft.EnvironmentDeta
 		return p, err
 	}
 	starts, err := s.Control.EnvironmentStarts(r.Context(), r.Caller, found.UID)
-	data := environmentData{Environment: found, Runs: runs, Starts: starts, Command: page.RunCommand("--environment "+found.UID+" ", "Look around", "ls -la")}
+	command := page.RunCommand("--environment "+found.UID+" ", "Look around", "ls -la")
+	data := environmentData{Environment: found, Runs: runs, Starts: starts, Command: command}
 	return page.Below("environments", found.Config.Name, data), err
 }
 

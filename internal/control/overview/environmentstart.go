@@ -1,4 +1,4 @@
-package runs
+package overview
 
 import (
 	"context"
@@ -19,11 +19,11 @@ const (
 
 // EnvironmentStarts adds up how the newest runs in an environment that the caller may see found it
 // prepared. Their logs say so; the workers are not asked.
-func (s *Runs) EnvironmentStarts(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.EnvironmentStarts, error) {
+func (s *Overviews) EnvironmentStarts(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.EnvironmentStarts, error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
 		return nil, err
 	}
-	page, err := s.ListRuns(ctx, c, lineshaft.RunQuery{
+	page, err := s.runs.ListRuns(ctx, c, lineshaft.RunQuery{
 		Filter: lineshaft.RunFilter{EnvironmentID: uid}, Sort: lineshaft.SortCreated, Limit: startRuns,
 	})
 	if err != nil {
