@@ -47,6 +47,9 @@ for name, values in FORMATS.items():
 @schemathesis.hook
 def before_load_schema(context, raw_schema):
     schemas = raw_schema["components"]["schemas"]
+    # No forge is there to ask for the skills of a repository.
+    skills = raw_schema["paths"]["/agent"]["get"]
+    skills["parameters"] = [one for one in skills["parameters"] if one.get("name") != "repo"]
     for item in raw_schema["paths"].values():
         for operation in item.values():
             for media in operation.get("requestBody", {}).get("content", {}).values():
@@ -118,8 +121,10 @@ def before_call(context, case, kwargs):
     if isinstance(case.body, dict):
         case.body = whole(case.body)
         if case.path.endswith("/test-filter"):
-            case.body["filter"] = {"action": ["opened"]}  # what a filter may be is in the documentation of filters
-        if case.path == "/factory-files/plan":
+            case.body["filter"] = {"payload": {"action": ["opened"]}}  # which keys there are depends on the event
+        if case.path.endswith("/webhooks") and case.body.get("secret_name"):
+            del case.body["secret_name"]  # the scheme decides which values are secrets of it
+        if case.path == "/factory-files/plan" or "/definition/" in case.path and "files" in case.body:
             case.body["files"] = FOLDER
         tell_apart(case.body.get("attachments"), "file_name")
         tell_apart((case.body.get("config") or {}).get("github_repos"), "repo")
