@@ -649,7 +649,7 @@ type EnvironmentStarts struct {
 	ColdStarts []ColdStart `json:"cold_starts"`
 }
 
-// Event is one entry of a run's log. Sequences start at 1 and have no holes.
+// Event is one entry of a run's log. Sequences start at 1 and have no gaps.
 type Event struct {
 	ID string `json:"id"`
 	// Only in the stream over all runs.
