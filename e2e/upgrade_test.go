@@ -58,21 +58,21 @@ func oldRuns(t *testing.T, n *node, made map[string]string) {
 		}
 	}
 	// How long it may wait for a worker is over some day.
-	if state := states[made["waiting"]]; state != "QUEUED" && state != "FAILED" {
+	if state := states[made["waiting"]]; state != "QUEUED" && state != "ERROR" {
 		t.Errorf("the run that waited is %q", state)
 	}
 	c := n.client()
 	if text := printed(t, c, made["done"]); !strings.Contains(text, "20") || !strings.Contains(text, "followed") {
 		t.Errorf("the log of before:\n%s", text)
 	}
-	more := client.FollowupRequest{Message: "```sh\ncat kept.txt; echo continued\n```"}
+	more := client.FollowupRequest{Message: "```sh\ntest -s kept.txt && echo =$((300+4))=\n```"}
 	if _, err := c.Runs.Followup(t.Context(), made["done"], more); err != nil {
 		t.Fatal(err)
 	}
 	if run := waitEnd(t.Context(), t, c, made["done"]); run.State != client.StateSucceeded {
 		t.Fatalf("the continued run ended %s: %+v", run.State, run.StatusMessage)
 	}
-	if text := printed(t, c, made["done"]); !strings.Contains(text, "kept") || !strings.Contains(text, "continued") {
+	if text := printed(t, c, made["done"]); !strings.Contains(text, "=304=") {
 		t.Errorf("the workspace of before is not there:\n%s", text)
 	}
 }

@@ -18,7 +18,7 @@ import (
 // is; it is not called after an error.
 func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts, over func(Facts, error)) error {
 	if !s.begin(key.ID) {
-		report(over, facts, nil)
+		report(over, facts, ErrTaken)
 		return nil
 	}
 	half := s.path("new", rand.Text())
@@ -31,6 +31,9 @@ func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts, over
 	s.finishing.Go(func() { s.finish(key, half, facts, nil, over) })
 	return nil
 }
+
+// ErrTaken says that another run keeps the layer, has kept it, or that the store is closed.
+var ErrTaken = errors.New("another run keeps it")
 
 func report(over func(Facts, error), facts Facts, err error) {
 	if over != nil {
@@ -87,7 +90,7 @@ func (s *Store) finish(key Key, half string, facts Facts, before func(*Facts) er
 // the folder is used. It fails when what was written cannot be copied alone.
 func (s *Store) KeepOver(ctx context.Context, key Key, base *Layer, written string, owner int, facts Facts, over func(Facts, error)) error {
 	if !s.begin(key.ID) {
-		report(over, facts, nil)
+		report(over, facts, ErrTaken)
 		return nil
 	}
 	view := s.path("views", rand.Text())

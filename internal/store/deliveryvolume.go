@@ -12,13 +12,16 @@ import (
 type DeliveryBrief struct {
 	ID     string
 	Status lineshaft.DeliveryStatus
-	// Started says that it started a run or reached one, Failed that one could not be started.
-	Started, Failed bool
+	// Started says that it started a run or reached one, Failed that one could not be started,
+	// Handshake that the provider only asked whether anyone answers.
+	Started, Failed, Handshake bool
 }
 
 // volumeColumns say what came of a delivery without reading its outcomes into memory. Names in
 // them cannot be mistaken for results: their quotes are escaped.
 const volumeColumns = `id, status, CASE WHEN outcomes LIKE '%"result":"` + string(lineshaft.ResultError) + `"%' THEN 2
+	WHEN outcomes LIKE '%"result":"` + string(lineshaft.ResultLimit) + `"%' THEN 2
+	WHEN outcomes LIKE '%"result":"` + string(lineshaft.ResultHandshake) + `"%' THEN 3
 	WHEN outcomes LIKE '%"result":"` + string(lineshaft.ResultStarted) + `"%' THEN 1
 	WHEN outcomes LIKE '%"result":"` + string(lineshaft.ResultFollowedUp) + `"%' THEN 1 ELSE 0 END`
 
@@ -82,7 +85,7 @@ func (r reader) volume(ctx context.Context, query string, args ...any) ([]Delive
 		var b DeliveryBrief
 		var came int
 		err := scan(&b.ID, &b.Status, &came)
-		b.Started, b.Failed = came == 1, came == 2
+		b.Started, b.Failed, b.Handshake = came == 1, came == 2, came == 3
 		return &b, err
 	})
 }

@@ -448,6 +448,9 @@ func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 	if err == nil {
 		err = p.keepAs(ctx, key, facts, func(facts prepared.Facts, err error) {
 			defer close(over)
+			if errors.Is(err, prepared.ErrTaken) {
+				return
+			}
 			if err != nil {
 				p.showUnkept(err)
 				return

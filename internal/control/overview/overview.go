@@ -254,7 +254,7 @@ func (s *Overviews) countEnded(ctx context.Context, c lineshaft.Caller, view *Ov
 	if err != nil {
 		return err
 	}
-	view.Late = len(newest) > maxUnsettled
+	view.Late = len(newest) > maxUnsettled || len(recent) > maxUnsettled
 	for _, e := range append(recent[:min(len(recent), maxUnsettled)], newest[:min(len(newest), maxUnsettled)]...) {
 		if tally := place(e.FinishedAt); tally != nil && c.MaySeeFactory(e.FactoryUID) {
 			tally.End(e)

@@ -10,8 +10,9 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// MaxVolume is how many deliveries are counted for a chart: the newest of its time.
-const MaxVolume = 5000
+// MaxVolume is how many deliveries are counted for a chart: the newest of its time. Each may
+// have a hundred outcomes that are looked through.
+const MaxVolume = 2000
 
 // VolumeQuery asks how many deliveries came: to one webhook of a factory, to those of a
 // factory, or to all that the caller may see.
@@ -91,6 +92,7 @@ func (s *Triggers) briefs(ctx context.Context, c lineshaft.Caller, q VolumeQuery
 
 func (b *VolumeBar) count(d store.DeliveryBrief) {
 	switch {
+	case d.Handshake: // is not in any of the lists behind the bars
 	case d.Status == lineshaft.DeliveryDuplicate:
 		b.Duplicates++
 	case d.Status != lineshaft.DeliveryAccepted:

@@ -51,7 +51,8 @@ var logKinds = []struct {
 	{"", "All", func(shownDelivery) bool { return true }},
 	{"started", "Started", shownDelivery.Started},
 	{"unmatched", "Not matched", func(d shownDelivery) bool {
-		return d.Status == lineshaft.DeliveryAccepted && !d.Started() && !d.has(lineshaft.ResultError) && !d.Handshake()
+		failed := d.has(lineshaft.ResultError) || d.has(lineshaft.ResultLimit)
+		return d.Status == lineshaft.DeliveryAccepted && !d.Started() && !failed && !d.Handshake()
 	}},
 	{"duplicate", "Duplicates", func(d shownDelivery) bool { return d.Status == lineshaft.DeliveryDuplicate }},
 	{"refused", "Refused", func(d shownDelivery) bool {
