@@ -96,11 +96,11 @@ func (s *killedSite) check() (layers int) {
 	}
 	for _, entry := range found {
 		tree := filepath.Join(s.layers, "layers", entry.Name(), "tree")
-		print, files := printOf(s.T, tree)
-		if known := s.known[entry.Name()]; known != "" && known != print {
+		hash, files := printOf(s.T, tree)
+		if known := s.known[entry.Name()]; known != "" && known != hash {
 			s.Errorf("layer %s has changed", entry.Name())
 		}
-		if s.known[entry.Name()] = print; files != killedFiles {
+		if s.known[entry.Name()] = hash; files != killedFiles {
 			s.Errorf("layer %s has %d files", entry.Name(), files)
 		}
 	}
@@ -108,7 +108,7 @@ func (s *killedSite) check() (layers int) {
 }
 
 // printOf is a print of names, modes and contents, and how many files there are.
-func printOf(t *testing.T, dir string) (print string, files int) {
+func printOf(t *testing.T, dir string) (sum string, files int) {
 	t.Helper()
 	hash := sha256.New()
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {

@@ -28,7 +28,7 @@ func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts, over
 		s.end(key.ID)
 		return keepError(err)
 	}
-	s.finishing.Go(func() { s.finish(key, half, facts, nil, over) })
+	s.finishing.Go(func() { s.finish(key, half, facts, nil, over) }) //nolint:contextcheck // the run may end before: the life of the store bounds it
 	return nil
 }
 
@@ -114,7 +114,7 @@ func (s *Store) KeepOver(ctx context.Context, key Key, base *Layer, written stri
 	base.users++
 	s.mu.Unlock()
 	half := s.path("new", rand.Text())
-	before := func(facts *Facts) (err error) {
+	before := func(facts *Facts) (err error) { //nolint:contextcheck // the run may end before: the life of the store bounds it
 		defer base.Release()
 		defer func() {
 			err = errors.Join(err, overlay.Unmount(m.At), tree.Remove(context.WithoutCancel(s.life), view))
@@ -124,7 +124,7 @@ func (s *Store) KeepOver(ctx context.Context, key Key, base *Layer, written stri
 		}
 		return s.copyHalf(s.life, key.ID, m.At, half, facts)
 	}
-	s.finishing.Go(func() { s.finish(key, half, facts, before, over) })
+	s.finishing.Go(func() { s.finish(key, half, facts, before, over) }) //nolint:contextcheck // the run may end before: the life of the store bounds it
 	return nil
 }
 

@@ -121,8 +121,8 @@ type preparation struct {
 // The steps of an environment, besides the ways to start.
 const stepKept = "kept"
 
-// show puts a step of the environment into the log, for people and for the environment's page.
-func (p *preparation) show(step lineshaft.EnvironmentStep, format string, args ...any) {
+// showf puts a step of the environment into the log, for people and for the environment's page.
+func (p *preparation) showf(step lineshaft.EnvironmentStep, format string, args ...any) {
 	step.Worker, step.Layer = p.worker.config.WorkerHost, step.Layer[:min(len(step.Layer), layerName)]
 	p.put(lineshaft.NoticeData{Level: "info", Text: fmt.Sprintf(format, args...), Environment: &step})
 }
@@ -132,13 +132,13 @@ const layerName = 12
 
 // showCold says why a start is cold.
 func (p *preparation) showCold(why string) {
-	p.show(lineshaft.EnvironmentStep{Step: string(StartCold), Reason: why}, "Cold start: %s.", why)
+	p.showf(lineshaft.EnvironmentStep{Step: string(StartCold), Reason: why}, "Cold start: %s.", why)
 }
 
-// showWarm says that the start is on a layer, and what that has saved.
-func (p *preparation) showWarm(start Start, saved time.Duration, format string, args ...any) {
+// showWarmf says that the start is on a layer, and what that has saved.
+func (p *preparation) showWarmf(start Start, saved time.Duration, format string, args ...any) {
 	p.worker.config.SetUp(start, saved)
-	p.show(lineshaft.EnvironmentStep{
+	p.showf(lineshaft.EnvironmentStep{
 		Step: string(start), Layer: p.layer, Files: p.base.Entries, Bytes: p.base.Bytes, SavedSeconds: saved.Seconds(),
 	}, format, args...)
 }
@@ -369,7 +369,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 	}
 	copied, age := time.Since(p.began), p.worker.config.Now().Sub(p.base.Made).Truncate(time.Second)
 	if !again {
-		p.showWarm(StartWarm, max(0, p.base.Cost-copied),
+		p.showWarmf(StartWarm, max(0, p.base.Cost-copied),
 			"Warm start: the environment was prepared %s ago and took %s then; its %d files were %s in %s.",
 			age, inSeconds(p.base.Cost), p.base.Entries, p.word, inSeconds(copied))
 		return "", nil
@@ -383,7 +383,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 		return "the commands did not succeed on top of what was prepared for an earlier commit", nil
 	}
 	took := time.Since(p.began)
-	p.showWarm(StartNewer, max(0, p.base.Cost-took), "The environment was prepared in %s.", inSeconds(took))
+	p.showWarmf(StartNewer, max(0, p.base.Cost-took), "The environment was prepared in %s.", inSeconds(took))
 	p.keep(ctx, prepared.Facts{Made: p.base.Made, Cost: p.base.Cost})
 	return "", nil
 }
@@ -455,7 +455,7 @@ func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 				p.showUnkept(err)
 				return
 			}
-			p.show(lineshaft.EnvironmentStep{Step: stepKept, Layer: key.ID, Files: facts.Entries, Bytes: facts.Bytes},
+			p.showf(lineshaft.EnvironmentStep{Step: stepKept, Layer: key.ID, Files: facts.Entries, Bytes: facts.Bytes},
 				"It is kept for later runs; the copy took %s.", inSeconds(time.Since(began)))
 		})
 	}

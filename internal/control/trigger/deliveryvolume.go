@@ -66,7 +66,7 @@ func (s *Triggers) DeliveryVolume(ctx context.Context, c lineshaft.Caller, q Vol
 	for _, d := range found {
 		at, _ := id.Time(d.ID)
 		// Those dated by a clock ahead of this one go with the newest.
-		volume.Bars[min(int(at.Sub(first)/q.Bar), q.Bars-1)].count(d)
+		countDelivery(&volume.Bars[min(int(at.Sub(first)/q.Bar), q.Bars-1)], d)
 	}
 	return volume, nil
 }
@@ -90,7 +90,7 @@ func (s *Triggers) briefs(ctx context.Context, c lineshaft.Caller, q VolumeQuery
 	return s.Store.BriefDeliveries(ctx, store.DeliveryScope{FactoryUIDs: uids}, floor, MaxVolume+1)
 }
 
-func (b *VolumeBar) count(d store.DeliveryBrief) {
+func countDelivery(b *VolumeBar, d store.DeliveryBrief) {
 	switch {
 	case d.Handshake: // is not in any of the lists behind the bars
 	case d.Status == lineshaft.DeliveryDuplicate:

@@ -99,7 +99,7 @@ func newLog(r *page.Request, at string, kept url.Values) (logData, error) {
 	given := r.URL.Query()
 	log := logData{At: at, Fresh: at, Text: strings.TrimSpace(given.Get("q")), Only: given.Get("only"), Kept: url.Values{}}
 	maps.Copy(log.Kept, kept)
-	if err := log.readTimes(given); err != nil {
+	if err := readTimes(&log, given); err != nil {
 		return log, err
 	}
 	for _, kind := range logKinds {
@@ -146,7 +146,7 @@ func (s pages) fill(r *page.Request, log *logData, read readPart) error {
 		}
 	}
 	log.Pager = r.Pager(cursor)
-	log.noteSeen()
+	noteSeen(log)
 	return s.nameRuns(r, log.Deliveries)
 }
 
@@ -289,7 +289,7 @@ func (s pages) freshDeliveries(r *page.Request, v hookView) error {
 func showFresh(r *page.Request, log logData) error {
 	after := r.URL.Query().Get("after")
 	held := len(log.Deliveries)
-	log.keepFresh(after, strings.Fields(r.URL.Query().Get("seen")))
+	keepFresh(&log, after, strings.Fields(r.URL.Query().Get("seen")))
 	switch {
 	case len(log.Deliveries) == 0:
 		r.W.WriteHeader(http.StatusNoContent)
@@ -307,7 +307,7 @@ func showFresh(r *page.Request, log logData) error {
 const latePeriod = time.Minute
 
 // noteSeen remembers the newest and those that an open page must not be given again.
-func (l *logData) noteSeen() {
+func noteSeen(l *logData) {
 	for i, d := range l.Deliveries {
 		if i == 0 {
 			l.Newest = d.ID
@@ -320,7 +320,7 @@ func (l *logData) noteSeen() {
 
 // keepFresh leaves what a page does not have that has seen the newest and some before it: what
 // came after that, and what was late.
-func (l *logData) keepFresh(after string, seen []string) {
+func keepFresh(l *logData, after string, seen []string) {
 	newest := slices.IndexFunc(l.Deliveries, func(d shownDelivery) bool { return d.ID == after })
 	late := func(d shownDelivery) bool {
 		return newest >= 0 && l.Deliveries[newest].ReceivedAt.Sub(d.ReceivedAt) < latePeriod && len(seen) > 0 && !slices.Contains(seen, d.ID)

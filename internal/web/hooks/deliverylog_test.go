@@ -23,7 +23,7 @@ func TestW18LiveLogGetsWhatWasLate(t *testing.T) {
 			}
 			log.Deliveries = append(log.Deliveries, shownDelivery{Delivery: lineshaft.Delivery{ID: id, ReceivedAt: now.Add(seconds)}})
 		}
-		log.noteSeen()
+		noteSeen(&log)
 		return log
 	}
 	shown := logOf("d95", "d90", "d50", "d05")
@@ -47,7 +47,7 @@ func TestW18LiveLogGetsWhatWasLate(t *testing.T) {
 		{"only newer ones", []string{"d99", "d98"}, []string{"d99", "d98"}},
 	} {
 		log := logOf(test.now...)
-		log.keepFresh(after, seen)
+		keepFresh(&log, after, seen)
 		var got []string
 		for _, d := range log.Deliveries {
 			got = append(got, d.ID)

@@ -35,7 +35,7 @@ type volumeData struct {
 }
 
 // readTimes takes the stretch of time that a log is about from an address, for its links to keep.
-func (l *logData) readTimes(given url.Values) (err error) {
+func readTimes(l *logData, given url.Values) (err error) {
 	for name, at := range map[string]*time.Time{"since": &l.Since, "until": &l.Until} {
 		text := given.Get(name)
 		if text == "" {
