@@ -29,7 +29,7 @@ func oidcFields() []Field {
 		{Name: "oidc-scopes", Help: "scopes to ask for besides openid; can be given several times", value: func(c *Config) value { return list(&c.OIDCScopes) }},
 		text("oidc-role-claim", "claim with the values that oidc-roles maps; a path such as realm_access.roles also works", func(c *Config) *string { return &c.OIDCRoleClaim }),
 		{Name: "oidc-roles", Help: "who gets which role, as value=role with a value of the claim, such as platform-team=admin; the strongest counts; can be given several times", value: func(c *Config) value { return roles(&c.OIDCRoles) }},
-		words("oidc-default-role", "role of people whom oidc-roles gives none; empty refuses them", func(c *Config) *string { return &c.OIDCDefaultRole }, append([]string{""}, peopleRoles()...)...),
+		words("oidc-default-role", "role of people without a match in oidc-roles; empty refuses them", func(c *Config) *string { return &c.OIDCDefaultRole }, append([]string{""}, peopleRoles()...)...),
 		{Name: "oidc-session-life", Help: "how long a person stays signed in before the provider is asked again", value: func(c *Config) value { return duration(&c.OIDCSessionLife) }},
 		{Name: "oidc-allow-private", Help: "let the provider be in a private network or on this machine", value: func(c *Config) value { return flip(&c.OIDCAllowPrivate) }},
 	}
