@@ -28,7 +28,7 @@ func (sh Commands) All() []*cobra.Command {
 const contextHelp = "Save the addresses and keys of several servers under names. The first one becomes the current one,\n" +
 	"which commands use when nothing else names a server. The first of these that is set counts:\n\n" +
 	"  --url ADDRESS or --context NAME\n" +
-	"  LINESHAFT_URL and LINESHAFT_API_KEY belong together: the key is not used\n" +
+	"  LINESHAFT_URL with LINESHAFT_API_KEY: that key is not used\n" +
 	"    with a context, or if --url names another server\n" +
 	"  LINESHAFT_CONTEXT\n" +
 	"  the current context\n" +
