@@ -111,7 +111,7 @@ func TestW7RunsPerHour(t *testing.T) {
 		_, errs := w.s.AcceptTogether(w.Context(), received(h, "1", `{}`), received(h, "2", `{}`))
 		wantCode(w, errors.Join(errs...), "")
 		third := w.outcomes("3", `{}`)
-		if o := third["braked"]; o.Result != lineshaft.ResultLimit || o.RunID != "" || !strings.Contains(o.Reason, "2 runs an hour") || third["free"].Result != lineshaft.ResultStarted {
+		if o := third["braked"]; o.Result != lineshaft.ResultLimit || o.RunID != "" || !strings.Contains(o.Reason, "2 runs per hour") || third["free"].Result != lineshaft.ResultStarted {
 			w.Errorf("%+v", third)
 		}
 		w.pass(time.Hour)

@@ -68,7 +68,7 @@ func TestF3EveryProblemAtOnce(t *testing.T) {
 		files := with(replaced(shop(), "factory.yaml", "TEAM_TOKEN", "NOBODYS_TOKEN"), "runners/big.yaml", "size: 1\n", "webhooks/other.yaml", "secretName: MISSING\nauthMode: basic\n")
 		_, err := b.s.ApplyDefinition(b.Context(), b.admin, uid, factories.Application{Files: files})
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
-		for _, text := range []string{"there is no secret NOBODYS_TOKEN", "size: there is no such key", "there is no secret MISSING", `"basic" is none`} {
+		for _, text := range []string{"there is no secret NOBODYS_TOKEN", "size: there is no such key", "there is no secret MISSING", `"basic" is not allowed`} {
 			if !strings.Contains(tell(err), text) {
 				b.Errorf("%q is not among %s", text, tell(err))
 			}

@@ -182,7 +182,7 @@ func TestX8UnknownSkillsAreRefusedAtCreate(t *testing.T) {
 		}{
 			"acme/tools:triag":       {lineshaft.CodeNotFound, "it has triage, review"},
 			"acme/empty:x":           {lineshaft.CodeNotFound, "it has none at all"},
-			"acme/nothing:x":         {lineshaft.CodeNotFound, "no repository acme/nothing at the forge"},
+			"acme/nothing:x":         {lineshaft.CodeNotFound, "the forge has no repository acme/nothing"},
 			"acme/tools:broken":      {lineshaft.CodeInvalidRequest, "no front matter"},
 			"acme/tools:docs/no.md":  {lineshaft.CodeNotFound, `no skill "docs/no.md"`},
 			"tools:triage":           {lineshaft.CodeInvalidRequest, "write owner/tools:triage"},

@@ -176,7 +176,7 @@ func TestF6AnAutomationThatDoesNotStart(t *testing.T) {
 		if count["good"] != 2 || count["brake"] != 1 || count["no payload"] != 0 || count["skip"] != 2 || count["skip skipped"] != 1 {
 			w.Errorf("there are %v", count)
 		}
-		reasons := map[string]string{"no payload": "needs a payload", "brake": "at most 1 runs an hour"}
+		reasons := map[string]string{"no payload": "needs a payload", "brake": "at most 1 runs per hour"}
 		for _, a := range list {
 			told := ""
 			for _, e := range w.audits(a.UID) {

@@ -326,7 +326,7 @@ func TestF3PublishedMistakes(t *testing.T) {
 		return frontmatter.Join("agents: [boss]\nlabels: [{value: a, score: 1}, {value: b, score: 0}]\npassingScore: 0.5\nmodel: m\n"+text, "Rubric.")
 	}
 	for name, c := range map[string]struct{ file, text, code, message string }{
-		"unknown tool":       {factoryFile, "integrations: [{type: notion}]", CodeInvalidValue, `integrations[0].type: "notion" is none`},
+		"unknown tool":       {factoryFile, "integrations: [{type: notion}]", CodeInvalidValue, `integrations[0].type: "notion" is not allowed`},
 		"github as a tool":   {factoryFile, "integrations: [{type: GitHub}]", CodeInvalidValue, "github is not named here"},
 		"tool twice":         {factoryFile, "integrations: [{type: slack}, {type: Slack}]", CodeInvalidValue, "slack is there twice"},
 		"scope of another":   {factoryFile, "integrations: [{type: slack, linear: {}}]", CodeInvalidValue, "is only for type linear"},
@@ -346,7 +346,7 @@ func TestF3PublishedMistakes(t *testing.T) {
 		"half an auth":       {"agents/x/agent.md", "harness: {type: codex, auth: {source: managedSecret}}", CodeInvalidValue, "harness.auth.secretName"},
 		"worker's key":       {"agents/x/agent.md", "harness: {type: codex, auth: {source: workerEnvironment}}", CodeInvalidValue, "needs a self-hosted worker"},
 		"runner elsewhere":   {"agents/x/agent.md", "runner: teams", CodeInvalidReference, `there is no runner "teams"`},
-		"other system":       {"runners/x.yaml", "platform: {os: windows}", CodeInvalidValue, `"windows" is none`},
+		"other system":       {"runners/x.yaml", "platform: {os: windows}", CodeInvalidValue, `"windows" is not allowed`},
 		"mac on x86":         {"runners/x.yaml", "platform: {os: macos, arch: x86_64}", CodeInvalidValue, "platform.arch: a Mac has aarch64"},
 		"list of platforms":  {"runners/x.yaml", "platform: [linux]", CodeTypeMismatch, "platform: is a list"},
 		"two images":         {"runners/x.yaml", "image: a\nplatform: {linux: {dockerImage: b}}", CodeInvalidValue, "image: the platform also names an image"},
@@ -362,7 +362,7 @@ func TestF3PublishedMistakes(t *testing.T) {
 		"task without suite": {"benchmarks/x/tasks/a.yaml", "title: a\nprompt: b\nsuccessCriteria: c", CodeInvalidReference, "the task has no suite"},
 		"key and its alias": {
 			"automations/x.md", frontmatter.Join("triggers: [{provider: github, event: pull_request_opened, filter: {baseBranches: [a], base_branches: [b]}}]\n", "Go."),
-			CodeInvalidFilter, "stands for base_branches, which is there, too",
+			CodeInvalidFilter, "stands for base_branches, which is also there",
 		},
 		"names, not a list": {
 			"automations/x.md", frontmatter.Join("triggers: [{provider: linear, event: issue_created, filter: {teams: {in: [ENG]}}}]\n", "Go."),

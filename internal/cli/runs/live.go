@@ -396,7 +396,7 @@ func (s *session) status(now time.Time) terminal.Line {
 		parts = append(parts, used)
 	}
 	line := terminal.Text(terminal.Cyan, spin(now)).Add(terminal.Plain, " "+parts[0])
-	short, _, _ := strings.Cut(s.hint, ",") // how to leave is shown even where there is little room
+	short, _, _ := strings.Cut(s.hint, ";") // how to leave is shown even where there is little room
 	for _, part := range parts[1:] {
 		if part != "" && line.Width()+terminal.Width(part)+3 < s.columns {
 			line = line.Add(terminal.Dim, " · "+part)
