@@ -127,7 +127,7 @@ func (p *preparation) showf(step lineshaft.EnvironmentStep, format string, args 
 	p.put(lineshaft.NoticeData{Level: "info", Text: fmt.Sprintf(format, args...), Environment: &step})
 }
 
-// layerName is how much of a layer's id tells it apart from others.
+// layerName is how much of a layer's id distinguishes it from others.
 const layerName = 12
 
 // showCold says why a start is cold.
