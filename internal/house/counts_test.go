@@ -13,7 +13,7 @@ import (
 // environment shows of its starts, reservations of space and the log of what is kept. 701 came
 // with the volume of deliveries, the overview's comparison and the commands for logs (W-18, I-2),
 // 110 with the databases of earlier versions that tests open.
-const houseAllLines = 142_659
+const houseAllLines = 142_666
 
 // TestHouseCounts counts the house; `make counts` shows what it finds.
 func TestHouseCounts(t *testing.T) {

@@ -64,7 +64,7 @@ func For(s *control.Service, lease time.Duration) []Job {
 		{Name: "queue", Every: 10 * time.Second, Do: count(s.EndOverdue)},
 		{Name: "skills", Every: time.Second, Wake: s.SkillsWanted, Do: count(s.FindSkills)},
 		{Name: "timers", Every: time.Second, Do: count(s.FireDue)},
-		{Name: "lists", Every: 300 * time.Millisecond, Do: s.SettleRuns},
+		{Name: "lists", Every: time.Second, Do: s.SettleRuns},
 		{Name: "logs", Every: 300 * time.Millisecond, Do: s.SettleDeliveries},
 		{Name: "keys", Every: 30 * time.Second, Do: quiet(s.NoteKeyUse)},
 		{Name: "deleted", Every: 10 * time.Second, Do: quiet(s.RemoveDeleted)},

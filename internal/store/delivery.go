@@ -68,47 +68,49 @@ type Identity struct {
 }
 
 // ClaimIdentities stores the identities that are new and returns, for those that
-// are not, the delivery that has them. Each digest may be given once.
+// are not, the delivery that has them. Each digest may be given once, and a delivery that
+// claims is a new one.
 func (tx *Tx) ClaimIdentities(ctx context.Context, claims []Identity) (taken map[string]string, err error) {
 	if len(claims) == 0 {
 		return nil, nil
 	}
 	// In one order everywhere, so that two nodes with the same ones cannot wait for each other.
 	claims = slices.SortedFunc(slices.Values(claims), func(a, b Identity) int { return strings.Compare(a.Digest, b.Digest) })
-	rows := inserts{into: "delivery_identities (digest, delivery_id)", suffix: " ON CONFLICT (digest) DO NOTHING RETURNING digest"}
-	open := make(map[string]bool, len(claims))
+	rows := inserts{into: "delivery_identities (digest, delivery_id)", suffix: " ON CONFLICT (digest) DO NOTHING"}
 	for _, c := range claims {
 		rows.row(c.Digest, c.DeliveryID)
-		open[c.Digest] = true
 	}
-	won, err := tx.insertReturning(ctx, &rows)
+	won, err := tx.insertNew(ctx, &rows)
 	if err != nil {
 		return nil, fmt.Errorf("claim identities: %w", err)
 	}
-	if len(won) == len(claims) {
+	if won == len(claims) {
 		return nil, nil
 	}
-	for _, digest := range won {
-		delete(open, digest)
-	}
-	taken, err = tx.identityHolders(ctx, open)
-	if err != nil || len(taken) == len(open) {
-		return taken, err
+	holders, err := tx.identityHolders(ctx, claims)
+	if err != nil {
+		return nil, err
 	}
 	// Some were forgotten just now, for their age: they are free after all.
-	free := slices.DeleteFunc(claims, func(c Identity) bool { return !open[c.Digest] || taken[c.Digest] != "" })
+	free := slices.DeleteFunc(slices.Clone(claims), func(c Identity) bool { return holders[c.Digest] != "" })
+	for _, c := range claims {
+		if holders[c.Digest] == c.DeliveryID {
+			delete(holders, c.Digest)
+		}
+	}
 	more, err := tx.ClaimIdentities(ctx, free)
-	maps.Copy(taken, more)
-	return taken, err
+	maps.Copy(holders, more)
+	return holders, err
 }
 
-func (tx *Tx) identityHolders(ctx context.Context, digests map[string]bool) (map[string]string, error) {
-	var lost []string
-	for digest := range digests {
-		lost = append(lost, digest)
+// identityHolders reads which delivery has each digest.
+func (tx *Tx) identityHolders(ctx context.Context, claims []Identity) (map[string]string, error) {
+	digests := make([]string, len(claims))
+	for i, c := range claims {
+		digests[i] = c.Digest
 	}
 	var args []any
-	query := "SELECT digest, delivery_id FROM delivery_identities WHERE digest IN " + list(&args, lost)
+	query := "SELECT digest, delivery_id FROM delivery_identities WHERE digest IN " + list(&args, digests)
 	return pairs[string, string](ctx, tx.reader, "read identities", query, args)
 }
 

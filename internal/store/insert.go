@@ -87,19 +87,16 @@ func (d *dialect) tuples(width, rows int) string {
 }
 
 func (tx *Tx) insert(ctx context.Context, i *inserts) error {
-	return i.statements(tx.d, func(query string, args []any) error {
-		_, err := tx.exec(ctx, query, args...)
-		return err
-	})
+	_, err := tx.insertNew(ctx, i)
+	return err
 }
 
-// insertReturning writes the rows and reads the one text column that comes back.
-func (tx *Tx) insertReturning(ctx context.Context, i *inserts) ([]string, error) {
-	var all []string
-	err := i.statements(tx.d, func(query string, args []any) error {
-		back, err := tx.texts(ctx, query, args...)
-		all = append(all, back...)
+// insertNew writes the rows and counts those that were not there.
+func (tx *Tx) insertNew(ctx context.Context, i *inserts) (written int, err error) {
+	err = i.statements(tx.d, func(query string, args []any) error {
+		n, err := tx.exec(ctx, query, args...)
+		written += int(n)
 		return err
 	})
-	return all, err
+	return written, err
 }

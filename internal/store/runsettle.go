@@ -20,12 +20,13 @@ import (
 // runs of one creator share most of what lists go by.
 const SettleAhead = 2048
 
-// SettleBatch is how many runs are settled by one write. On SQLite others wait for it (D-3).
-const SettleBatch = 64
+// SettleBatch is how many runs are settled by one write. The more they are, the more of them
+// share a page of an index; but on SQLite others wait for the write (D-3).
+const SettleBatch = 256
 
-// listColumns are what run_list has of a run.
+// listColumns are what run_list has of a run; after its id those whose words are searched.
 var listColumns = []string{
-	"id", "title", "state", "source", "creator_uid", "name", "model_id", "environment_id", "skill_spec", "schedule_id",
+	"id", "title", "name", "skill_spec", "state", "source", "creator_uid", "model_id", "environment_id", "schedule_id",
 	"factory_uid", "worker_host", "parent_run_id", "agent_uid", "updated_at",
 }
 
@@ -107,31 +108,39 @@ type listed struct {
 	// fresh says that lists do not know it yet, renamed that they know other words, and moved
 	// that it may have tags of another time.
 	fresh, renamed, moved bool
+	// metadata is what a fresh one came with, words what is searched of one that is fresh or renamed.
+	metadata string
+	words    []string
 }
 
 // readListed reads the runs that exist in one statement: all that is written of them
 // then belongs to one moment.
 func (tx *Tx) readListed(ctx context.Context, ids []string) ([]listed, error) {
-	var args []any
-	query := "SELECT r." + strings.Join(listColumns, ", r.") + `, l.id IS NULL,
-		l.id IS NOT NULL AND (l.title <> r.title OR COALESCE(l.name, '') <> COALESCE(r.name, '')
-		OR COALESCE(l.skill_spec, '') <> COALESCE(r.skill_spec, '')), l.id IS NOT NULL OR r.updated_at <> r.created_at
-		FROM runs r LEFT JOIN run_list l ON l.id = r.id WHERE r.id IN ` + list(&args, ids)
+	const renamed = `(l.title <> r.title OR COALESCE(l.name, '') <> COALESCE(r.name, '') OR COALESCE(l.skill_spec, '') <> COALESCE(r.skill_spec, ''))`
+	args := []any{searchBytes}
+	query := "SELECT r." + strings.Join(listColumns, ", r.") + `, l.id IS NULL, l.id IS NOT NULL AND ` + renamed + `,
+		l.id IS NOT NULL OR r.updated_at <> r.created_at, CASE WHEN l.id IS NULL THEN b.metadata ELSE '' END,
+		CASE WHEN l.id IS NULL OR ` + renamed + ` THEN SUBSTR(b.prompt, 1, $1) ELSE '' END
+		FROM runs r JOIN run_bodies b ON b.run_id = r.id LEFT JOIN run_list l ON l.id = r.id WHERE r.id IN ` + list(&args, ids)
 	return collect(ctx, tx.reader, "read changed runs", query, args, func(scan rowScan) (*listed, error) {
 		var one listed
-		var texts [14]*string
-		dest := make([]any, 0, len(texts)+4)
+		var prompt string
+		texts := make([]*string, len(listColumns)-1)
+		dest := make([]any, 0, len(listColumns)+5)
 		for i := range texts {
 			dest = append(dest, &texts[i])
 		}
-		if err := scan(append(dest, &one.updated, &one.fresh, &one.renamed, &one.moved)...); err != nil {
+		if err := scan(append(dest, &one.updated, &one.fresh, &one.renamed, &one.moved, &one.metadata, &prompt)...); err != nil {
 			return nil, fmt.Errorf("scan run: %w", err)
 		}
-		one.id = text(texts[0])
 		for _, value := range texts {
 			one.row = append(one.row, value)
 		}
+		one.id = text(texts[0])
 		one.row = append(one.row, one.updated)
+		if one.fresh || one.renamed {
+			one.words = searchedWords(text(texts[1]), text(texts[2]), text(texts[3]), prompt)
+		}
 		return &one, nil
 	})
 }
@@ -142,76 +151,43 @@ func (tx *Tx) settle(ctx context.Context, ids []string) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.putListed(ctx, runs, replaceListed); err != nil {
+	copies, there := inserts{into: "run_list (" + strings.Join(listColumns, ", ") + ")", suffix: replaceListed}, map[string]bool{}
+	for _, run := range runs {
+		copies.row(run.row...)
+		there[run.id] = true
+	}
+	if err := tx.insert(ctx, &copies); err != nil {
 		return err
 	}
-	there := map[string]bool{}
-	var reworded []string
-	for _, run := range runs {
-		there[run.id] = true
-		if run.fresh || run.renamed {
-			reworded = append(reworded, run.id)
-		}
-	}
-	gone := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return there[id] })
 	if err := tx.settleTags(ctx, runs); err != nil {
 		return err
 	}
-	if err := tx.forgetListed(ctx, gone); err != nil {
+	if err := tx.settleWords(ctx, runs); err != nil {
 		return err
 	}
-	return tx.settleWords(ctx, reworded)
-}
-
-// putListed writes copies of runs.
-func (tx *Tx) putListed(ctx context.Context, runs []listed, conflict string) error {
-	rows := inserts{into: "run_list (" + strings.Join(listColumns, ", ") + ")", suffix: conflict}
-	for _, run := range runs {
-		rows.row(run.row...)
-	}
-	return tx.insert(ctx, &rows)
+	return tx.forgetListed(ctx, slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return there[id] }))
 }
 
 // settleTags brings the tags of runs to their update times, and adds those that are not
 // written with the run: what it came with, and the kinds of its artifacts.
 func (tx *Tx) settleTags(ctx context.Context, runs []listed) error {
+	if len(runs) == 0 {
+		return nil
+	}
+	tags := inserts{into: "run_tags (tag, run_id, updated_at)", suffix: " ON CONFLICT (tag, run_id) DO NOTHING"}
 	updated := map[string]int64{}
-	var ids, fresh, moved []string
+	var ids, moved []string
 	for _, run := range runs {
 		updated[run.id] = run.updated
 		ids = append(ids, run.id)
-		if run.fresh {
-			fresh = append(fresh, run.id)
-		}
 		if run.moved {
 			moved = append(moved, run.id)
 		}
-	}
-	if len(ids) == 0 {
-		return nil
-	}
-	var args []any
-	tags := inserts{into: "run_tags (tag, run_id, updated_at)", suffix: " ON CONFLICT (tag, run_id) DO NOTHING"}
-	if len(fresh) > 0 {
-		err := tx.each(ctx, "SELECT run_id, metadata FROM run_bodies WHERE run_id IN "+list(&args, fresh), args, func(scan rowScan) error {
-			var runID, text string
-			var metadata map[string]string
-			if err := scan(&runID, &text); err != nil {
-				return err
-			}
-			if err := json.Unmarshal([]byte(text), &metadata); err != nil {
-				return fmt.Errorf("decode metadata of run %s: %w", runID, err)
-			}
-			for key, value := range metadata {
-				tags.row(metadataTag(key, value), runID, updated[runID])
-			}
-			return nil
-		})
-		if err != nil {
-			return fmt.Errorf("read metadata: %w", err)
+		if err := run.tag(&tags); err != nil {
+			return err
 		}
 	}
-	args = nil
+	var args []any
 	err := tx.each(ctx, "SELECT DISTINCT run_id, type FROM artifacts WHERE run_id IN "+list(&args, ids), args, func(scan rowScan) error {
 		var runID, kind string
 		err := scan(&runID, &kind)
@@ -229,15 +205,30 @@ func (tx *Tx) settleTags(ctx context.Context, runs []listed) error {
 		WHERE l.id = run_tags.run_id AND run_tags.updated_at <> l.updated_at AND run_tags.run_id IN `+list(&args, moved), args...)
 }
 
-// settleWords makes runs searchable by their words.
-func (tx *Tx) settleWords(ctx context.Context, ids []string) error {
-	texts, err := tx.searchTexts(ctx, ids)
-	if err != nil {
-		return err
+// tag adds the tags of what a fresh run came with.
+func (run *listed) tag(tags *inserts) error {
+	if !run.fresh {
+		return nil
 	}
+	var metadata map[string]string
+	if err := json.Unmarshal([]byte(run.metadata), &metadata); err != nil {
+		return fmt.Errorf("decode metadata of run %s: %w", run.id, err)
+	}
+	for key, value := range metadata {
+		tags.row(metadataTag(key, value), run.id, run.updated)
+	}
+	return nil
+}
+
+// settleWords makes runs searchable by their words.
+func (tx *Tx) settleWords(ctx context.Context, runs []listed) error {
 	var v values
-	for _, runID := range ids {
-		v.typed([]string{"TEXT", "TEXT"}, runID, strings.Join(texts[runID].words, " "))
+	var ids []string
+	for _, run := range runs {
+		if run.fresh || run.renamed {
+			v.typed([]string{"TEXT", "TEXT"}, run.id, strings.Join(run.words, " "))
+			ids = append(ids, run.id)
+		}
 	}
 	if v.rows == 0 {
 		return nil

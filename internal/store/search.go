@@ -21,9 +21,9 @@ const maxWordBytes = 64
 // SearchWords splits text into the words of the search index: runs of letters
 // and digits, in lower case, each once.
 func SearchWords(text string) []string {
-	seen := map[string]bool{}
+	seen := make(map[string]bool, 64)
 	var words []string
-	for _, word := range strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+	for word := range strings.FieldsFuncSeq(strings.ToLower(text), splitsWords) {
 		if len(word) > maxWordBytes {
 			word = strings.ToValidUTF8(word[:maxWordBytes], "")
 		}
@@ -33,6 +33,13 @@ func SearchWords(text string) []string {
 		}
 	}
 	return words
+}
+
+func splitsWords(r rune) bool {
+	if r < unicode.MaxASCII {
+		return (r < 'a' || r > 'z') && (r < '0' || r > '9')
+	}
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }
 
 // scanByWords lists the runs that a search finds. A rare word gives its few runs and
@@ -149,10 +156,7 @@ func (r reader) searchTexts(ctx context.Context, ids []string) (map[string]searc
 		if err := scan(&t.runID, &title, &name, &skill, &prompt); err != nil {
 			return err
 		}
-		if len(prompt) > searchBytes {
-			prompt = strings.ToValidUTF8(prompt[:searchBytes], "")
-		}
-		t.words = SearchWords(title + " " + text(name) + " " + text(skill) + " " + prompt)
+		t.words = searchedWords(title, text(name), text(skill), prompt)
 		texts[t.runID] = t
 		return nil
 	})
@@ -160,6 +164,15 @@ func (r reader) searchTexts(ctx context.Context, ids []string) (map[string]searc
 		return nil, fmt.Errorf("read searchable text: %w", err)
 	}
 	return texts, nil
+}
+
+// searchedWords are the words by which a run is found. What every delivery's run is asked
+// alike says nothing about any of them.
+func searchedWords(title, name, skill, prompt string) []string {
+	if len(prompt) > searchBytes {
+		prompt = strings.ToValidUTF8(prompt[:searchBytes], "")
+	}
+	return SearchWords(title + " " + name + " " + skill + " " + strings.Replace(prompt, lineshaft.DeliveryNotice, "", 1))
 }
 
 // RunMatches says whether a filter selects one run.

@@ -67,6 +67,7 @@ func TestR4Search(t *testing.T) {
 		add("three", "", "", strings.Repeat("x ", 1024)+"beyond")
 		four := add("four", "", "", "about run "+one)
 		add("five", "", "", "𞤀𞤣𞤤𞤢𞤥 and o'brien \"quoted\" v100%")
+		add("six", "", "", "Press apples\n\n"+lineshaft.DeliveryNotice) // which says nothing about this one
 		if got := found(t, s, "fix"); !slices.Equal(got, []string{"one"}) {
 			t.Errorf("found %v before it was settled", got)
 		}
@@ -76,7 +77,7 @@ func TestR4Search(t *testing.T) {
 			"übers": {"two"}, "ÜBERSETZE": {"two"}, "ubers": nil, "修复": {"two"}, "修": {"two"}, "错误": nil,
 			"x": {"three"}, "beyond": nil, "o": {"one", "five"}, "brien": {"five"}, `"quoted"`: {"five"}, "v100": {"five"}, "𞤢𞤣": {"five"},
 			one: {"one", "four"}, strings.ToUpper(four): {"four"}, " " + four + " ": {"four"}, "id": nil, "id0": nil, "words": nil, "run_id": nil,
-			"*": nil, "AND": {"five"}, "NOT": nil, "t' | 'l": {"one"},
+			"apples": {"six"}, "untrusted": nil, "*": nil, "AND": {"five"}, "NOT": nil, "t' | 'l": {"one"},
 		}
 		for _, budget := range []int{store.ScanBudget, 10} { // few matches, and so many that the list is walked
 			s.SetBudget(budget)
