@@ -51,9 +51,10 @@ func (s *Store) startSQLite(ctx context.Context, opts Options) error {
 	}
 	dsn := "file:" + (&url.URL{Path: opts.Database}).EscapedPath()
 	// The order matters: wait for locks before anything takes one, and make the
-	// file a WAL file before the durability of its commits is set.
+	// file a WAL file before the durability of its commits is set. The cache of the writer is
+	// small: below 1 GB of database, a commit that split a page walks all of it.
 	writes := sql.OpenDB(liteConnector{driver: lite, dsn: dsn, pragmas: []string{
-		"busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -65536", "temp_store = MEMORY",
+		"busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16384", "temp_store = MEMORY",
 	}})
 	writes.SetMaxOpenConns(1)
 	conn, err := writes.Conn(ctx)
