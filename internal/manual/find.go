@@ -2,7 +2,6 @@ package manual
 
 import (
 	"cmp"
-	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -111,11 +110,12 @@ func (f *finder) likeliest(term string) string {
 		return term
 	}
 	best, nearby := term, 1+min(1, len(term)/9)
-	for _, word := range slices.Sorted(maps.Keys(f.in)) {
+	for word, sections := range f.in {
 		if len(word) < 4 || word[0] != term[0] || max(len(word)-len(term), len(term)-len(word)) > nearby {
 			continue
 		}
-		if d := nearest.Distance(term, word); d < nearby || d == nearby && f.in[word] > f.in[best] {
+		d, more := nearest.Distance(term, word), cmp.Or(cmp.Compare(sections, f.in[best]), cmp.Compare(best, word))
+		if d < nearby || d == nearby && more > 0 {
 			best, nearby = word, d
 		}
 	}

@@ -82,7 +82,8 @@ func TestI7SearchAnswersQuestions(t *testing.T) {
 	}
 	for question, pages := range questions {
 		var got []string
-		for _, hit := range m.Find(question)[:3] {
+		hits := m.Find(question)
+		for _, hit := range hits[:min(3, len(hits))] {
 			got = append(got, hit.Page.Name)
 		}
 		if !slices.ContainsFunc(got, func(name string) bool { return slices.Contains(strings.Fields(pages), name) }) {
