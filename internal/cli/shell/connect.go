@@ -162,7 +162,7 @@ func (sh *Shell) key(ctx context.Context) (string, error) {
 	data, err := os.ReadFile(cfg.AdminKeyFile())
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return "", Denied(err, "this user may not read "+cfg.AdminKeyFile(), hint+"The owner of the server may read that file.")
+		return "", Denied(err, "this user cannot read "+cfg.AdminKeyFile(), hint+"The owner of the server may read that file.")
 	case err != nil:
 		return "", Denied(err, "no API key"+cmp.Or(sh.Withheld(), ": LINESHAFT_API_KEY is not set")+" and there is no "+cfg.AdminKeyFile(),
 			sh.startHint()+hint+"On the server's machine, run this where its data directory is, or set\nLINESHAFT_DATA_DIR.")

@@ -86,7 +86,7 @@ func (s *session) connect(ctx context.Context, a *agent) error {
 		a.kill("not a version we speak")
 		return &lineshaft.Error{
 			Code:    lineshaft.CodeAgentProcessFailed,
-			Message: fmt.Sprintf("the agent speaks version %q of the Agent Client Protocol, this worker speaks version 1; install a version of the agent that does too", clip(string(hello.Version), 20)),
+			Message: fmt.Sprintf("the agent speaks version %q of the Agent Client Protocol, this worker speaks version 1; install a version of the agent that speaks version 1", clip(string(hello.Version), 20)),
 		}
 	}
 	_ = json.Unmarshal(hello.Can, &a.can)
@@ -122,7 +122,7 @@ func (s *session) authenticate(ctx context.Context, a *agent, hello helloAnswer)
 	}
 	return &lineshaft.Error{
 		Code: lineshaft.CodeAgentProcessFailed,
-		Message: fmt.Sprintf("the agent wants to be logged in (%s), and nobody is there to do that: %s",
+		Message: fmt.Sprintf("the agent wants to be logged in (%s), which a run cannot do: %s",
 			clip(strings.Join(names, ", "), 200), preset.KeyHint(s.launch.form.name)),
 	}
 }
