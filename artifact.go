@@ -79,7 +79,7 @@ func ValidateAttachments(list []NewAttachment) error {
 			return err
 		}
 		if seen[a.FileName] {
-			return Invalid(field, "%q is there twice", a.FileName)
+			return Invalid(field, "%q appears twice", a.FileName)
 		}
 		seen[a.FileName] = true
 		total += len(a.Data)

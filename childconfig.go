@@ -264,7 +264,7 @@ func narrowServers(n *narrowing) string {
 			return "its parent does not have this tool server"
 		}
 		if !slices.ContainsFunc([]MCPServer{has, has.Shown(), has.address()}, asked.equal) {
-			return "this is not the tool server of its parent"
+			return "this differs from the parent's tool server"
 		}
 		n.out.MCPServers[name] = has
 	}

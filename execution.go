@@ -283,7 +283,7 @@ func CheckLabels(field string, labels []string) error {
 			return Invalid(field, "a label is KEY=VALUE, of letters, digits, '.', '_', '-' and '/', at most %d on each side", maxLabelBytes)
 		}
 		if seen[key] {
-			return Invalid(field, "the label %q is there twice", key)
+			return Invalid(field, "the label %q appears twice", key)
 		}
 		seen[key] = true
 	}

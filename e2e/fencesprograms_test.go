@@ -72,8 +72,8 @@ func systemdReads(t *testing.T, text string) {
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	text = strings.Replace(text, "ExecStart=/usr/local/bin/lineshaft ", "ExecStart="+program+" ", 1)
-	if out := reads(t, "systemd-analyze", "documented.service", text, "verify", "--man=no"); strings.Contains(out, "documented") {
+	text = strings.Replace(text, "ExecStart=/usr/bin/lineshaft ", "ExecStart="+program+" ", 1)
+	if out := reads(t, "systemd-analyze", "documented@.service", text, "verify", "--man=no"); strings.Contains(out, "documented") {
 		t.Errorf("systemd: %s", out)
 	}
 }

@@ -35,6 +35,7 @@ var beforePages = map[string]string{
 	"docs/cli.md":                   "lineshaft run --wait hello\n",
 	"docs/definitions.md":           "lineshaft factory init shop\n" + strings.Repeat("echo '# again' >>shop/agents/foreman/agent.md; lineshaft factory apply shop\n", 7) + "FACTORY=FACTORY_UID\n",
 	"docs/identities.md":            "lineshaft factory create shop\n",
+	"docs/install.md":               releasedArchive,
 	"docs/mcp.md":                   "lineshaft factory create shop\n",
 	"docs/prepared-environments.md": "lineshaft environment create shop --setup-command true\nlineshaft factory create shop\nlineshaft agent create reviewer --factory shop\n",
 	"docs/schedules.md":             "lineshaft factory create shop\n",
@@ -48,6 +49,11 @@ const (
 	sentIssue = "lineshaft webhook create issues --factory shop --scheme github --secret-file key.txt\n" + sendIssue
 	sendIssue = "lineshaft webhook send issues --factory shop --secret-file key.txt --data @issue.json --header 'X-GitHub-Event: issues'\n"
 )
+
+// releasedArchive is what a release has: its program calls the one that is tested.
+const releasedArchive = "mkdir lineshaft_0.1.0_linux_amd64\n" +
+	"printf '#!/bin/sh\\nexec lineshaft \"$@\"\\n' >lineshaft_0.1.0_linux_amd64/lineshaft\n" +
+	"tar -czf lineshaft_0.1.0_linux_amd64.tar.gz lineshaft_0.1.0_linux_amd64; sha256sum *.tar.gz >checksums.txt; rm -r lineshaft_0.1.0_linux_amd64\n"
 
 // linesLeftOut are lines that cannot run, next to others that can.
 var linesLeftOut = []struct{ part, reason string }{

@@ -80,7 +80,7 @@ type Verifier struct {
 	now       func() time.Time
 }
 
-// Option changes a Verifier while New makes it.
+// Option configures the Verifier that New returns.
 type Option func(*Verifier)
 
 // WithTolerance sets how far the time of a callback may be away from now, before or

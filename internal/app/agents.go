@@ -121,7 +121,7 @@ func (a agents) lookAtPreset(name string) readiness {
 		notes = append(notes, "whether it is installed is up to the image that agents run in")
 	case a.find(program):
 	case own != program && a.find(own):
-		notes = append(notes, fmt.Sprintf("%s is there, %s is not: it runs in command mode, where nobody can be asked; for the Agent Client Protocol %s", own, program, install))
+		notes = append(notes, fmt.Sprintf("%s is installed, %s is not: it runs in command mode, where it cannot ask for permission; for the Agent Client Protocol %s", own, program, install))
 	default:
 		elsewhere := harness.Elsewhere(program)
 		if own != program {

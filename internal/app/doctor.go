@@ -73,7 +73,7 @@ func checkDataDir(cfg config.Config) config.Check {
 		return bad(name, config.CheckProblem, "cannot write to "+parent, "give this user the right to write there, or choose another one with --data-dir")
 	}
 	if err := errors.Join(probe.Close(), os.Remove(probe.Name())); err != nil {
-		return bad(name, config.CheckWarning, err.Error(), "look at the file system")
+		return bad(name, config.CheckWarning, err.Error(), "check the file system")
 	}
 	return good(name, "%s", cfg.DataDir)
 }
@@ -109,7 +109,7 @@ func checkListen(ctx context.Context, cfg config.Config) config.Check {
 		return bad(name, config.CheckWarning, err.Error(), "if no lineshaft server is meant to run there, choose another address with --listen")
 	}
 	if err := l.Close(); err != nil {
-		return bad(name, config.CheckWarning, err.Error(), "look at the network settings")
+		return bad(name, config.CheckWarning, err.Error(), "check the network settings")
 	}
 	if c := checkExposure(cfg); c.State != config.CheckOK {
 		return c

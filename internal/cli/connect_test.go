@@ -100,6 +100,12 @@ func TestS6NoKey(t *testing.T) {
 		if r.code != shell.ExitDenied || !strings.Contains(r.err, tc.message) || !strings.Contains(r.err, tc.hint) || len(s.requests()) != 0 {
 			t.Errorf("%s: %+v", tc.name, r)
 		}
+		_, hint, _ := strings.Cut(r.err, "\n")
+		for line := range strings.Lines(hint) {
+			if len(line) > 81 {
+				t.Errorf("%s: %d columns in %q", tc.name, len(line)-1, line)
+			}
+		}
 	}
 }
 

@@ -44,7 +44,7 @@ func (sh program) root(programs server.Programs) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&sh.URL, "url", "", "`ADDRESS` of the server (default $LINESHAFT_URL, else "+shell.DefaultURL+")")
 	flags.StringVar(&sh.ContextName, "context", "", "`NAME` of a saved server to use (default $LINESHAFT_CONTEXT, else the current one)")
-	flags.StringVarP(&sh.Format, "output", "o", shell.FormatTable, "`FORM` of the output: table, json, ndjson or yaml")
+	flags.StringVarP(&sh.Format, "output", "o", shell.FormatTable, "`FORMAT` of the output: table, json, ndjson or yaml")
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return sh.CheckFormat(cmd) }
 	ofRuns := runs.Commands{Finder: sh.Finder}
 	ofFactories := factories.Commands{Commands: ofRuns}

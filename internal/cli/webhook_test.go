@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os/exec"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -121,8 +123,9 @@ func TestW3LinesToCopy(t *testing.T) {
 		change []string
 		want   string
 	}{
-		{"token", []string{`}`, `,"secret":"abc"}`}, `curl -X POST http://server/webhooks/w/w1 -H 'Authorization: Bearer abc' -d '{"hello": "world"}'`},
-		{"url token", []string{`"token"`, `"url_token"`, `w/w1"`, `w/w1/abc","secret":"abc"`}, `curl -X POST http://server/webhooks/w/w1/abc -d '{"hello": "world"}'`},
+		{"token", []string{`}`, `,"secret":"abc"}`}, `curl -X POST http://server/webhooks/w/w1 -H 'Authorization: Bearer abc' -H X-Lineshaft-Delivery-Id:$(date +%s%N) -d '{"hello": "world"}'`},
+		{"url token", []string{`"token"`, `"url_token"`, `w/w1"`, `w/w1/abc","secret":"abc"`}, `curl -X POST http://server/webhooks/w/w1/abc -H X-Lineshaft-Delivery-Id:$(date +%s%N) -d '{"hello": "world"}'`},
+		{"own id header", []string{`}`, `,"secret":"abc","delivery_id_header":"X-$(a)"}`}, `curl -X POST http://server/webhooks/w/w1 -H 'Authorization: Bearer abc' -H 'X-$(a):'$(date +%s%N) -d '{"hello": "world"}'`},
 		{
 			"signature",
 			[]string{`"token"`, `"signature","signature_scheme":"github"`, `}`, `,"secret":"abc"}`},
@@ -146,6 +149,22 @@ func TestW3LinesToCopy(t *testing.T) {
 		s.terminal(200)
 		if r := s.run(t.Context(), "webhook", "create", "ci"); r.code != 0 || !strings.Contains(r.err, "\n"+tc.want+"\n") {
 			t.Errorf("%s: %+v\nwant %s", tc.name, r, tc.want)
+		}
+		if strings.HasPrefix(tc.want, "curl ") {
+			checkFreshIDs(t, tc.want)
+		}
+	}
+}
+
+// checkFreshIDs pastes a line twice: the ids of the two deliveries differ.
+func checkFreshIDs(t *testing.T, line string) {
+	t.Helper()
+	for _, program := range []string{"sh", "bash"} {
+		script := `curl() { printf '%s|' "$@"; echo; }` + "\n" + line + "\n" + line // curl is replaced by one that shows its arguments
+		out, err := exec.CommandContext(t.Context(), program, "-euc", script).CombinedOutput()
+		sent := strings.Split(string(out), "\n")
+		if err != nil || len(sent) != 3 || sent[0] == sent[1] || !regexp.MustCompile(`\|X-[^|]*:\d+\|`).MatchString(sent[0]) {
+			t.Errorf("%s: %s: %v\n%s", program, line, err, out)
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (c Config) checkACME() []error {
 	for i, name := range c.ACMEDomains {
 		err := c.checkACMEDomain(name)
 		if err == nil && slices.ContainsFunc(c.ACMEDomains[:i], func(other string) bool { return strings.EqualFold(other, name) }) {
-			err = errors.New("is there twice; leave one out")
+			err = errors.New("appears twice; leave one out")
 		}
 		if err != nil {
 			errs = append(errs, fmt.Errorf("acme-domain: %q %w", name, err))

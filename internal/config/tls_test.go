@@ -22,7 +22,7 @@ func TestH12ACMESettings(t *testing.T) {
 		{"capitals", domains("Lineshaft.Example.com"), ""},
 		{"a hundred", domains(hundred...), ""},
 		{"a hundred and one", domains(append(hundred, "one.example.com")...), "acme-domain: 101 names are more than 100"},
-		{"twice", domains("a.example.com", "A.example.com"), `"A.example.com" is there twice`},
+		{"twice", domains("a.example.com", "A.example.com"), `"A.example.com" appears twice`},
 		{"IPv4", domains("192.0.2.1"), `"192.0.2.1" is an address; write the host name`},
 		{"IPv6", domains("[2001:db8::1]"), "is an address"},
 		{"bare IPv6", domains("2001:db8::1"), "is an address"},

@@ -106,7 +106,7 @@ func labels(to *[]label) value {
 	}
 	return filledList(blocks(to, maxLabels, keys, func(r *reader, path string, n *node, l *label) {
 		if l.value != "" && seen[l.value] {
-			r.wrong(n, path, fmt.Sprintf("the label %q is there twice", lineshaft.Clip(l.value, 60)), "keep one of the two").as(CodeDuplicateKey)
+			r.wrong(n, path, fmt.Sprintf("the label %q appears twice", lineshaft.Clip(l.value, 60)), "keep one of the two").as(CodeDuplicateKey)
 		}
 		seen[l.value] = true
 	}), "a scorer needs at least two labels: one that passes and one that does not")
@@ -130,7 +130,7 @@ func (r *reader) readScorer(text string, e *evaluation) {
 	}
 	passes := func(l label) bool { return *l.score >= *s.passing }
 	if at := n.get("labels"); !slices.ContainsFunc(s.labels, passes) || slices.IndexFunc(s.labels, func(l label) bool { return !passes(l) }) < 0 {
-		r.wrong(at, "labels", "all labels are on one side of passingScore", "one has to be at or above it, and one below")
+		r.wrong(at, "labels", "all labels are on one side of passingScore", "at least one must be at or above it, and one below")
 	}
 }
 
@@ -200,7 +200,7 @@ func pins(e *evaluation) value {
 			r.wrong(n, path, "needs exactly one of model and harness", "write one of the two")
 		}
 		if agent := n.get("agent"); agent != nil && seen[agent.text] {
-			r.wrong(agent, path+".agent", lineshaft.Clip(agent.text, 60)+" is there twice", "keep one of the two").as(CodeDuplicateKey)
+			r.wrong(agent, path+".agent", lineshaft.Clip(agent.text, 60)+" appears twice", "keep one of the two").as(CodeDuplicateKey)
 		} else if agent != nil {
 			seen[agent.text] = true
 		}

@@ -101,7 +101,7 @@ func integrations() value {
 			return
 		}
 		if seen[v.kind] {
-			r.wrong(n, path, v.kind+" is there twice", "keep one of the two")
+			r.wrong(n, path, v.kind+" appears twice", "keep one of the two")
 		}
 		seen[v.kind] = true
 		for _, scope := range []string{"linear", "jira", teamsIntegration} {

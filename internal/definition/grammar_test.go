@@ -328,7 +328,7 @@ func TestF3PublishedMistakes(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, code, message string }{
 		"unknown tool":       {factoryFile, "integrations: [{type: notion}]", CodeInvalidValue, `integrations[0].type: "notion" is not allowed`},
 		"github as a tool":   {factoryFile, "integrations: [{type: GitHub}]", CodeInvalidValue, "github is not named here"},
-		"tool twice":         {factoryFile, "integrations: [{type: slack}, {type: Slack}]", CodeInvalidValue, "slack is there twice"},
+		"tool twice":         {factoryFile, "integrations: [{type: slack}, {type: Slack}]", CodeInvalidValue, "slack appears twice"},
 		"scope of another":   {factoryFile, "integrations: [{type: slack, linear: {}}]", CodeInvalidValue, "is only for type linear"},
 		"two trackers":       {factoryFile, "integrations: [{type: jira, jira: {projectKeys: [A]}}, {type: linear}]", CodeInvalidValue, "a factory has one issue tracker"},
 		"half of gcp":        {factoryFile, "cloudProviders: {gcp: {projectNumber: '1', workloadIdentityFederationProviderId: p}}", CodeMissingRequired, "the key workloadIdentityFederationPoolId is missing"},

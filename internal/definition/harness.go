@@ -98,7 +98,7 @@ func (r *reader) readHarness(path string, n *node, long value) {
 		return
 	}
 	if other := n.get("modelId"); other != nil && n.get("model") != nil {
-		r.wrong(other, joinPath(path, "modelId"), "is another word for model, which is there too", "keep one of the two")
+		r.wrong(other, joinPath(path, "modelId"), "is another word for model, which is also given", "keep one of the two")
 	}
 	long.read(r, path, n)
 }

@@ -30,7 +30,7 @@ func filterKeys(f *lineshaft.TriggerFilter) []key {
 	return list
 }
 
-// triggers are those of an automation. A filter or schedule without a value is none.
+// triggers are those of an automation. A filter or schedule without a value counts as absent.
 func triggers(to *[]lineshaft.Trigger) value {
 	v := blocks(to, lineshaft.MaxTriggers, triggerKeys, checkTrigger)
 	read, described := v.read, v.schema

@@ -29,7 +29,7 @@ func errFetch(what string) *fault {
 }
 
 var (
-	errTwice    = errors.New("a field is there twice")
+	errTwice    = errors.New("a field appears twice")
 	errManyKeys = errors.New("an object has too many fields")
 )
 

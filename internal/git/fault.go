@@ -33,7 +33,7 @@ var faults = []fault{
 		tell: func(a address, _ bool, cause error) *lineshaft.Error {
 			return &lineshaft.Error{
 				Code: lineshaft.CodeInvalidRequest, Cause: cause,
-				Message: a.shown + " holds objects that are damaged or not safe to read; look at it with git fsck",
+				Message: a.shown + " holds objects that are damaged or not safe to read; check it with git fsck",
 			}
 		},
 	},

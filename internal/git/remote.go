@@ -34,7 +34,7 @@ func parseRemote(raw string) (address, error) {
 	case strings.Contains(authority, "%"):
 		return address{}, lineshaft.Invalid("url", "has a percent-encoded host; write it as it is")
 	case u.RawQuery != "" || u.Fragment != "" || strings.ContainsAny(raw, "?#"):
-		return address{}, lineshaft.Invalid("url", "must have no query and no fragment; name a branch and a folder apart")
+		return address{}, lineshaft.Invalid("url", "must not have a query or a fragment; give the branch and the folder separately")
 	case a.host == "" || strings.HasPrefix(a.host, "-"):
 		return address{}, lineshaft.Invalid("url", "needs the name of a host")
 	case len(strings.Trim(u.Path, "/")) == 0 || strings.HasPrefix(strings.TrimPrefix(u.Path, "/"), "-"):

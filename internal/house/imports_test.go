@@ -153,7 +153,7 @@ var archTable = map[string][]string{
 
 	// The documentation: its pages, embedded, and what renders them.
 	"docs":            {},
-	"internal/manual": {"docs"},
+	"internal/manual": {"docs", "internal/nearest"},
 
 	// The rules themselves, which are tests.
 	"internal/house": {},

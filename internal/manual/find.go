@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/lineshaft/lineshaft/internal/nearest"
 )
 
 // Hit is a page that a search has found, at its best section.
@@ -101,9 +103,31 @@ func asked(question string) (found []string) {
 	return slices.Compact(found)
 }
 
+// likeliest is the word that a misspelt one stands for: one letter away, two for a long word, and of
+// those the commonest. A word that no page has and that is like none stays as it is.
+func (f *finder) likeliest(term string) string {
+	if f.in[term] > 0 || len(term) < 4 {
+		return term
+	}
+	best, nearby := term, 1+min(1, len(term)/9)
+	for word, sections := range f.in {
+		if len(word) < 4 || word[0] != term[0] || max(len(word)-len(term), len(term)-len(word)) > nearby {
+			continue
+		}
+		d, more := nearest.Distance(term, word), cmp.Or(cmp.Compare(sections, f.in[best]), cmp.Compare(best, word))
+		if d < nearby || d == nearby && more > 0 {
+			best, nearby = word, d
+		}
+	}
+	return best
+}
+
 // Find ranks the pages by a question, the best first.
 func (m *Manual) Find(question string) []Hit {
 	terms := asked(question)
+	for i, term := range terms {
+		terms[i] = m.found.likeliest(term)
+	}
 	best := map[*Page]Hit{}
 	for _, s := range m.found.sections {
 		score := m.found.score(s, terms)

@@ -119,6 +119,30 @@ func TestI7EveryPageIsNear(t *testing.T) {
 	}
 }
 
+// TestI7OneNameForEachPage: the index calls a page by its title, which is also its name in the menu, and no
+// two pages have the same.
+func TestI7OneNameForEachPage(t *testing.T) {
+	t.Parallel()
+	m := load(t)
+	entry, listed, named := regexp.MustCompile(`(?m)^- \[([^]]+)\]\(([^)]+)\)`), 0, map[string]string{}
+	for _, found := range entry.FindAllStringSubmatch(string(m.byName[index].source), -1) {
+		page := m.byName[resolve(index, found[2])]
+		if page == nil {
+			continue // TestI7NoDeadLinks has it
+		}
+		if listed++; page.Title != found[1] {
+			t.Errorf("%s: the index says %q, its title is %q", page.Name, found[1], page.Title)
+		}
+		if other := named[page.Title]; other != "" && other != page.Name {
+			t.Errorf("%s and %s are both called %q", other, page.Name, page.Title)
+		}
+		named[page.Title] = page.Name
+	}
+	if listed < 60 {
+		t.Errorf("only %d entries", listed)
+	}
+}
+
 func get(t *testing.T, site *Site, path string) *httptest.ResponseRecorder {
 	t.Helper()
 	w := httptest.NewRecorder()

@@ -50,7 +50,7 @@ func ParseFile(name string, data []byte) ([]Entry, error) {
 	seen := map[string]bool{}
 	for _, e := range entries {
 		if e.Name != "" && seen[e.Name] {
-			r.problemf(e.Line, "the name %q is there twice; give each endpoint its own", e.Name)
+			r.problemf(e.Line, "the name %q appears twice; give each endpoint its own", e.Name)
 		}
 		seen[e.Name] = true
 	}
@@ -202,7 +202,7 @@ func (r *reader) model(e *Entry, n ast.Node) {
 		r.problemf(lineOf(n), "a model needs its id")
 		return
 	case slices.Contains(e.Models, id):
-		r.problemf(lineOf(n), "the model %q is there twice", id)
+		r.problemf(lineOf(n), "the model %q appears twice", id)
 	case input != output || (cached || written) && !input:
 		r.problemf(lineOf(n), "the model %q: a price needs both input_usd_per_mtok and output_usd_per_mtok", id)
 	}

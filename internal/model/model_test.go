@@ -155,9 +155,9 @@ endpoints:
 	}
 	for _, want := range []string{
 		`m.yaml:2: unknown key "endpoint"; did you mean endpoints?`, `m.yaml:4: protocol: "antropic" is not one of anthropic, openai, gemini; did you mean anthropic?`,
-		`m.yaml:6: endpoint: unknown key "api_key"; keys do not belong in this file`, `m.yaml:7: the name "a" is there twice`, `m.yaml:7: url: write a whole URL`,
+		`m.yaml:6: endpoint: unknown key "api_key"; keys do not belong in this file`, `m.yaml:7: the name "a" appears twice`, `m.yaml:7: url: write a whole URL`,
 		`m.yaml:7: key_env and key_file`, `m.yaml:13: model: unknown key "ids"; did you mean id?`, `m.yaml:13: a model needs its id`, `m.yaml:14: the model "y": a price needs both`,
-		`m.yaml:15: the model "y" is there twice`, `m.yaml:15: input_usd_per_mtok: write US dollars`, `m.yaml:16: endpoint: unknown key "modles"; did you mean models?`, "m.yaml:17: endpoint: write `key: value`",
+		`m.yaml:15: the model "y" appears twice`, `m.yaml:15: input_usd_per_mtok: write US dollars`, `m.yaml:16: endpoint: unknown key "modles"; did you mean models?`, "m.yaml:17: endpoint: write `key: value`",
 	} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("missing: %s", want)

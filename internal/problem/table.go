@@ -132,7 +132,7 @@ func runRows() []Row {
 		{
 			Code: lineshaft.CodeRunTimeout, Title: "Run timed out",
 			Explanation: "The run took longer than config.timeout_minutes, or showed no sign of progress for config.stall_minutes. It was stopped and FAILED.",
-			Fix:         "Look at the last events to see what it was busy with. Raise the limit if the work is long, or split it.",
+			Fix:         "Check the last events to see what it was doing. Raise the limit if the work takes long, or split it.",
 		},
 		{
 			Code: lineshaft.CodeInfrastructureTimeout, Title: "Infrastructure timeout",

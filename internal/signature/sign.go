@@ -100,7 +100,7 @@ func (s Scheme) readPrivate(secret string) (key, error) {
 	default:
 		k, err := s.readKey(secret)
 		if err == nil && k.kind == keyPublic {
-			err = lineshaft.Invalid("secret", "a public key can only check; to sign, the private one (%s) is needed", prefixPrivate)
+			err = lineshaft.Invalid("secret", "a public key can only verify; to sign, use the private key (%s)", prefixPrivate)
 		}
 		return k, err
 	}

@@ -184,7 +184,7 @@ func (q *quietExporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpa
 	switch {
 	case err != nil && q.lost == 0:
 		q.log.WarnContext(ctx, "the trace collector does not take spans", "collector", q.to, "err", clipped(err),
-			"fix", "start it, or check the address and OTEL_EXPORTER_OTLP_HEADERS; nothing else waits for it, and this is said once")
+			"fix", "start it, or check the address and OTEL_EXPORTER_OTLP_HEADERS; nothing else depends on it, and this is logged once")
 		q.lost = len(spans)
 	case err != nil:
 		q.lost += len(spans)

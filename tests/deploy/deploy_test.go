@@ -92,6 +92,15 @@ func TestI6SystemdUnits(t *testing.T) {
 	}
 }
 
+// TestI6WorkersPageHasTheUnit: the page shows the unit that is installed.
+func TestI6WorkersPageHasTheUnit(t *testing.T) {
+	t.Parallel()
+	unit := read(t, "deploy/systemd/lineshaft-worker@.service")
+	if !strings.Contains(read(t, "docs/workers.md"), "\n```ini\n"+unit+"```\n") {
+		t.Error("docs/workers.md does not show deploy/systemd/lineshaft-worker@.service as it is")
+	}
+}
+
 var (
 	setting = regexp.MustCompile(`LINESHAFT_[A-Z0-9_]*[A-Z0-9]`)
 	option  = regexp.MustCompile(`(?:^|[\s"\[-])--([a-z][a-z0-9-]+)`)
@@ -149,6 +158,8 @@ func TestI6Compose(t *testing.T) {
 				CapDrop  []string `yaml:"cap_drop"`
 				Volumes  []string `yaml:"volumes"`
 				Build    struct{ Context, Dockerfile string }
+				// The program itself: an image may have no shell.
+				Healthcheck struct{ Test []string }
 			} `yaml:"services"`
 			Volumes map[string]any `yaml:"volumes"`
 		}
@@ -158,6 +169,9 @@ func TestI6Compose(t *testing.T) {
 		server := file.Services["lineshaft"]
 		if !server.ReadOnly || !slices.Contains(server.CapDrop, "ALL") || len(server.Ports) != 1 || !strings.HasPrefix(server.Ports[0], "127.0.0.1:") {
 			t.Errorf("%s: %+v", name, server)
+		}
+		if check := server.Healthcheck.Test; len(check) < 2 || check[0] != "CMD" || check[1] != "lineshaft" {
+			t.Errorf("%s: the server's health is checked by %q", name, check)
 		}
 		if _, err := os.Stat(filepath.Join(root, "deploy/compose", server.Build.Context, server.Build.Dockerfile)); err != nil {
 			t.Errorf("%s: %v", name, err)

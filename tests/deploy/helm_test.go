@@ -19,6 +19,12 @@ const chart = "deploy/helm/lineshaft"
 // render fills the templates of the chart as Helm does, with the few functions that they use.
 func render(t *testing.T, changes map[string]any) (string, error) {
 	t.Helper()
+	return renderFiles(t, changes, ".yaml")
+}
+
+// renderFiles fills the templates with that ending.
+func renderFiles(t *testing.T, changes map[string]any, ending string) (string, error) {
+	t.Helper()
 	var values, about map[string]any
 	for text, into := range map[string]*map[string]any{"values.yaml": &values, "Chart.yaml": &about} {
 		if err := yaml.Unmarshal([]byte(read(t, chart+"/"+text)), into); err != nil {
@@ -69,8 +75,10 @@ func render(t *testing.T, changes map[string]any) (string, error) {
 	}
 	var out strings.Builder
 	for _, file := range files {
-		if filepath.Ext(file) == ".yaml" {
-			out.WriteString("\n---\n")
+		if filepath.Ext(file) == ending {
+			if ending == ".yaml" {
+				out.WriteString("\n---\n")
+			}
 			if err := all.ExecuteTemplate(&out, filepath.Base(file), data); err != nil {
 				return "", err
 			}
@@ -190,20 +198,58 @@ func hardened(t *testing.T, o object) {
 	}
 }
 
-// The values that the guide lists are there.
+// TestI6HelmNotes: what people read after the installation fits the values that they gave.
+func TestI6HelmNotes(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		values     map[string]any
+		has, lacks string
+	}{
+		"usual":      {map[string]any{"baseURL": "https://l.example.com"}, "port-forward service/works 8484:80", "start as Jobs"},
+		"everything": {everything(), "Runs with the worker host cluster start as Jobs", "port-forward"},
+	} {
+		text, err := renderFiles(t, tc.values, ".txt")
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for _, want := range []string{tc.has, "https://l.example.com", "get secret lineshaft-keys", "rollout status deployment/works"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s: %q is missing in\n%s", name, want, text)
+			}
+		}
+		if strings.Contains(text, tc.lacks) || strings.Contains(text, "\n\n\n") {
+			t.Errorf("%s: %q, or two empty lines, in\n%s", name, tc.lacks, text)
+		}
+	}
+}
+
+// leaves are the paths of all values; a map without entries is one value.
+func leaves(values map[string]any, before string) (found []string) {
+	for key, value := range values {
+		if inner, ok := value.(map[string]any); ok && len(inner) > 0 && before != "resources." {
+			found = append(found, leaves(inner, before+key+".")...)
+			continue
+		}
+		found = append(found, before+key)
+	}
+	return found
+}
+
+// The values that the guide lists are there, and it lists all.
 func TestI6HelmValuesAreDocumented(t *testing.T) {
 	t.Parallel()
 	var values map[string]any
 	if err := yaml.Unmarshal([]byte(read(t, chart+"/values.yaml")), &values); err != nil {
 		t.Fatal(err)
 	}
-	checked := 0
+	checked, listed := 0, map[string]bool{}
 	for line := range strings.Lines(read(t, "docs/deploy/helm.md")) {
 		if !strings.HasPrefix(line, "| `") {
 			continue
 		}
 		cell, _, _ := strings.Cut(strings.TrimPrefix(line, "| "), " |")
 		for _, name := range strings.Split(cell, ", ") {
+			listed[strings.Trim(name, "`")] = true
 			var at any = values
 			for _, key := range strings.Split(strings.Trim(name, "`"), ".") {
 				inner, _ := at.(map[string]any)
@@ -218,5 +264,10 @@ func TestI6HelmValuesAreDocumented(t *testing.T) {
 	}
 	if checked < 12 {
 		t.Errorf("only %d values", checked)
+	}
+	for _, name := range leaves(values, "") {
+		if !listed[name] {
+			t.Errorf("docs/deploy/helm.md does not list %s", name)
+		}
 	}
 }

@@ -173,7 +173,7 @@ func (sh Commands) newContext(ctx context.Context, name string, a contextAdd) (*
 		return nil, err
 	}
 	if saved.Key = strings.TrimSpace(saved.Key); saved.KeySource() == "none" {
-		return nil, shell.Usage("the key is empty", "An admin can create one with `lineshaft apikey create NAME`; "+shell.FirstKey)
+		return nil, shell.Usage("the key is empty", "An admin can create one with `lineshaft apikey create NAME`.\n"+shell.FirstKey)
 	}
 	return saved, nil
 }

@@ -305,7 +305,7 @@ func (sh Commands) sync(ctx context.Context, c *client.Client, uid string) error
 	}
 	if f.Repository.Fault != "" {
 		return shell.Failure(nil, shell.OneLine(f.Repository.Fault),
-			"The current definition stays in force, and the repository is tried again; `lineshaft factory unlink` stops that.")
+			"The current definition stays in force, and the server keeps trying to read the repository; `lineshaft factory unlink` stops that.")
 	}
 	if n := len(f.Repository.Problems); n > 0 {
 		return shell.Failure(nil, shell.Count(n, "mistake")+" in the repository:\n"+shell.ProblemLines(f.Repository.Problems),

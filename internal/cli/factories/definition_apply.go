@@ -179,7 +179,7 @@ func (sh Commands) applyNew(ctx context.Context, c *client.Client, d *definition
 		}
 		return nil, err
 	}
-	fmt.Fprintf(sh.Err, "-- factory %q created: %s\n", shell.OneLine(made.Name), shell.OneLine(made.UID))
+	fmt.Fprintf(sh.Err, "-- factory %q created as revision %d, still empty: %s\n", shell.OneLine(made.Name), made.Revision, shell.OneLine(made.UID))
 	if len(plan.Changes) > 0 {
 		done.Changes = plan.Changes // not what differs from the factory as it was for a moment
 	}

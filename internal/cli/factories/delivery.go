@@ -67,8 +67,8 @@ func (w *WebhookShell) deliveriesCommand() *cobra.Command {
 }
 
 func spanFlags(cmd *cobra.Command, since, until *string) {
-	cmd.Flags().StringVar(since, "since", "", "only deliveries received since `THEN`, such as 24h or 2026-01-31")
-	cmd.Flags().StringVar(until, "until", "", "only deliveries received before `THEN`, such as 1h or 2026-02-01")
+	cmd.Flags().StringVar(since, "since", "", "only deliveries received since `TIME`, such as 24h or 2026-01-31")
+	cmd.Flags().StringVar(until, "until", "", "only deliveries received before `TIME`, such as 1h or 2026-02-01")
 }
 
 // logged finds a webhook; one that is no longer listed is named by its uid.

@@ -1,6 +1,7 @@
 package factories
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -208,11 +209,13 @@ func TryLine(hook *client.Webhook, again, data string) string {
 		with = " --data " + shell.ShellWord(shell.Clean(data))
 	}
 	curl := "curl -X POST " + shell.ShellWord(shell.OneLine(hook.IngressURL))
+	// A fresh id each time: without one, the same body is a duplicate.
+	body := " -H " + shell.ShellWord(cmp.Or(shell.OneLine(hook.DeliveryIDHeader), deliveryIDHeader)+":") + "$(date +%s%N) -d " + shell.ShellWord(shell.Clean(data))
 	switch {
 	case hook.AuthMode == "token" && hook.Secret != "":
-		return curl + " -H " + shell.ShellWord("Authorization: Bearer "+shell.OneLine(hook.Secret)) + " -d " + shell.ShellWord(shell.Clean(data))
+		return curl + " -H " + shell.ShellWord("Authorization: Bearer "+shell.OneLine(hook.Secret)) + body
 	case hook.AuthMode == "url_token" && hook.Secret != "":
-		return curl + " -d " + shell.ShellWord(shell.Clean(data))
+		return curl + body
 	case hook.Secret != "":
 		return fmt.Sprintf("echo %s | lineshaft webhook send %s --secret-file -", shell.ShellWord(shell.OneLine(hook.Secret)), again) + with
 	}

@@ -259,7 +259,7 @@ func Send(ctx context.Context, r signature.Request) (*deliveryAnswer, error) {
 		if inner := errors.Unwrap(err); inner != nil {
 			err = inner
 		}
-		return nil, shell.Failure(err, fmt.Sprintf("no answer to the delivery: %v", err), "Check the address, and that the server runs.")
+		return nil, shell.Failure(err, fmt.Sprintf("no answer to the delivery: %v", err), "Check the address, and that the server is running.")
 	}
 	defer resp.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(resp.Body, shell.MaxStdin))

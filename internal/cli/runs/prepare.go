@@ -22,7 +22,7 @@ func (sh Commands) PrepareCommand() *cobra.Command {
 		Example: shell.Example(
 			"lineshaft environment prepare shop --follow", "watch the set-up",
 			"lineshaft environment prepare shop --host build-1 --wait", "on your own worker; exit 1 if it fails",
-			"lineshaft environment prepare shop --agent reviewer --factory shop", "with what this agent is given",
+			"lineshaft environment prepare shop --agent reviewer --factory shop", "with the secrets and runner of this agent",
 		),
 		Args: shell.Needs(1, 1, "the name or uid of an environment"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -49,7 +49,7 @@ func (sh Commands) runCommand() *cobra.Command {
 	flags.StringVar(&f.title, "title", "", "`TITLE` (default: made from the prompt)")
 	flags.StringVar(&f.model, "model", "", "`ID` of the language model")
 	flags.StringVar(&f.harness, "harness", "", "what drives the agent: a `TYPE` of "+strings.Join(lineshaft.HarnessTypes(), ", ")+" (default: what the worker has)")
-	flags.StringVar(&f.mode, "mode", "", "`WAY` to talk to claude, codex, gemini or opencode: acp or command (default: acp where it is installed)")
+	flags.StringVar(&f.mode, "mode", "", "`MODE` to drive claude, codex, gemini or opencode in: acp or command (default: acp where it is installed)")
 	flags.StringVar(&f.permissions, "permissions", "", "`ANSWER` when the agent asks for permission: allow, deny or ask, which waits for `lineshaft runs followup`")
 	flags.StringVar(&f.host, "host", "", "`ID` of the worker to run on (default: the server's own)")
 	flags.StringVar(&f.environment, "environment", "", "`NAME` or uid of the environment to work in")

@@ -95,7 +95,7 @@ func (f *listFlags) filters(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.states, "state", nil, "only runs in this `STATE`; repeatable, or several with commas")
 	flags.StringVar(&f.query.Name, "name", "", "only runs with this `NAME`")
 	flags.StringVarP(&f.query.Query, "query", "q", "", "only runs with these `WORDS`")
-	flags.StringVar(&f.since, "since", "", "only runs created since `THEN`, such as 24h or 2026-01-31")
+	flags.StringVar(&f.since, "since", "", "only runs created since `TIME`, such as 24h or 2026-01-31")
 	flags.StringArrayVar(&f.query.Sources, "source", nil, "only runs from this `SOURCE`, such as API or CLI; repeatable")
 	flags.StringVar(&f.query.ModelID, "model", "", "only runs with this model `ID`")
 	flags.StringVar(&f.query.WorkerHost, "host", "", "only runs for this worker `ID`")

@@ -36,7 +36,7 @@ type session struct {
 	plan  []client.PlanStep
 	// question is what people are asked; nil when they are not.
 	question *client.PermissionData
-	// answered says that an answer was sent and nothing came since.
+	// answered says that an answer was sent and nothing has come since.
 	answered bool
 	// open is a line of output without an end.
 	open           string

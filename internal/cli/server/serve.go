@@ -172,10 +172,28 @@ func (c *collected) Set(text string) error {
 func (c *collected) String() string { return "" }
 
 func (c *collected) Type() string {
-	if c.field.Kind == "switch" {
+	switch c.field.Kind {
+	case "switch":
 		return "bool"
+	case "text":
+		return placeholder(c.field.Name)
 	}
 	return strings.ToUpper(c.field.Kind)
+}
+
+// placeholder is what help shows for the value of a text: mostly the last word of its name.
+func placeholder(name string) string {
+	switch name {
+	case "isolation", "egress", "agent-seccomp":
+		return "MODE"
+	case "listen", "kubernetes-gateway-listen":
+		return "ADDRESS"
+	case "otlp-endpoint", "oidc-issuer", "acme-directory":
+		return "URL"
+	case "acme-ca-root", "tls-cert", "tls-key", "kubernetes-config":
+		return "FILE"
+	}
+	return strings.ToUpper(name[strings.LastIndexByte(name, '-')+1:])
 }
 
 func (s *settings) load() (config.Config, error) {

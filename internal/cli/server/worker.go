@@ -98,7 +98,7 @@ func (sh Commands) runWorker(cmd *cobra.Command, settings *settings, as app.Remo
 func (sh Commands) workerServer(id string) (server, key string, err error) {
 	if sh.ContextName != "" {
 		return "", "", shell.Usage("--context is for people; a worker has its own key",
-			"Give its server with --server, and its key in LINESHAFT_API_KEY.")
+			"Name its server with --server, and set LINESHAFT_API_KEY to its key.")
 	}
 	server = strings.TrimRight(sh.Address(), "/")
 	// Clients of the API are given the address with its path.

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"strings"
 
 	"github.com/lineshaft/lineshaft/client"
 	"github.com/lineshaft/lineshaft/internal/cli/factories"
@@ -313,11 +312,10 @@ func (f *firstRun) nextSteps(result initResult) error {
 		if result.RunID != "" {
 			start += " again"
 		}
-		line := factories.TryLine(&told, name+where, f.data)
-		if strings.HasPrefix(line, "curl ") {
-			start += " (change the body each time: the same one twice is a duplicate)"
+		if f.hook.ReplayGuard {
+			start += " (change the body each time: this webhook accepts each body once)"
 		}
-		fmt.Fprintf(f.Err, "-- %s:\n%s\n", start, line)
+		fmt.Fprintf(f.Err, "-- %s:\n%s\n", start, factories.TryLine(&told, name+where, f.data))
 		if f.secret == "" {
 			fmt.Fprintf(f.Err, "-- if you lose the secret, this creates a new one:\nlineshaft webhook rotate %s\n", name+where)
 		}

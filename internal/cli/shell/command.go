@@ -184,23 +184,38 @@ func Adopt(root *cobra.Command) {
 			for _, shell := range sub.Commands() {
 				shell.Args = Needs(0, 0, "")
 				shell.Example = Example(shell.CommandPath()+" > FILE", "write it where your shell looks for it")
-				if shell.Name() == "bash" {
-					shell.Long = bashCompletionHelp
-				}
+				shell.Short = "Print the script that makes " + shell.Name() + " complete commands, flags, names and ids"
+				shell.Long = shell.Short + ".\n\n" + completionHelp(shell.Name())
 			}
 		}
 	}
 }
 
-const bashCompletionHelp = "Print the script that makes bash complete commands, flags, names and ids.\n\n" +
-	"It needs the package bash-completion, version 2 or newer; without it, Tab only prints\n" +
-	"\"_get_comp_words_by_ref: command not found\". Install it with your package manager (apt, dnf, apk,\n" +
-	"brew install bash-completion@2), and start a new shell.\n\n" +
-	"For this shell:\n\n" +
-	"  source <(lineshaft completion bash)\n\n" +
-	"For every new one:\n\n" +
-	"  mkdir -p ~/.local/share/bash-completion/completions\n" +
-	"  lineshaft completion bash > ~/.local/share/bash-completion/completions/lineshaft"
+// completionHelp says for each shell where the script goes.
+func completionHelp(shell string) string {
+	return map[string]string{
+		"bash": "It needs the package bash-completion, version 2 or newer; without it, Tab only prints\n" +
+			"\"_get_comp_words_by_ref: command not found\". Install it with your package manager (apt, dnf, apk,\n" +
+			"brew install bash-completion@2), and start a new shell.\n\n" +
+			"For this shell:\n\n" +
+			"  source <(lineshaft completion bash)\n\n" +
+			"For every new one:\n\n" +
+			"  dir=~/.local/share/bash-completion/completions\n" +
+			"  mkdir -p $dir && lineshaft completion bash > $dir/lineshaft",
+		"zsh": "For this shell:\n\n" +
+			"  autoload -U compinit; compinit\n" +
+			"  source <(lineshaft completion zsh)\n\n" +
+			"For every new one, write it to a folder in $fpath, and start a new shell:\n\n" +
+			"  lineshaft completion zsh > \"${fpath[1]}/_lineshaft\"",
+		"fish": "For this shell:\n\n" +
+			"  lineshaft completion fish | source\n\n" +
+			"For every new one:\n\n" +
+			"  lineshaft completion fish > ~/.config/fish/completions/lineshaft.fish",
+		"powershell": "For this session:\n\n" +
+			"  lineshaft completion powershell | Out-String | Invoke-Expression\n\n" +
+			"For every new one, add that line to your PowerShell profile.",
+	}[shell]
+}
 
 // OneOf refuses a word that is not in a list.
 func OneOf(flag, word string, words []string) error { return Known("--"+flag, word, words) }

@@ -150,7 +150,8 @@ func (sh *Shell) key(ctx context.Context) (string, error) {
 	if sh.InsideRun() {
 		return sh.Env["LINESHAFT_RUN_TOKEN"], nil
 	}
-	const hint = "Set LINESHAFT_API_KEY for this server, or save a key with `lineshaft context add`. An admin can create a key with `lineshaft apikey create NAME`; "
+	const hint = "Set LINESHAFT_API_KEY for this server, or save a key: `lineshaft context add`.\n" +
+		"An admin can create a key with `lineshaft apikey create NAME`.\n"
 	if !IsLoopback(sh.Address()) {
 		return "", Denied(nil, "no API key for "+sh.Address()+strings.TrimSuffix(sh.Withheld(), ","), hint+FirstKey)
 	}
@@ -161,15 +162,15 @@ func (sh *Shell) key(ctx context.Context) (string, error) {
 	data, err := os.ReadFile(cfg.AdminKeyFile())
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return "", Denied(err, "this user may not read "+cfg.AdminKeyFile(), hint+"the owner of the server may read that file.")
+		return "", Denied(err, "this user cannot read "+cfg.AdminKeyFile(), hint+"The owner of the server may read that file.")
 	case err != nil:
 		return "", Denied(err, "no API key"+cmp.Or(sh.Withheld(), ": LINESHAFT_API_KEY is not set")+" and there is no "+cfg.AdminKeyFile(),
-			sh.startHint()+hint+"on the\nserver's machine, run this where its data directory is, or set LINESHAFT_DATA_DIR.")
+			sh.startHint()+hint+"On the server's machine, run this where its data directory is, or set\nLINESHAFT_DATA_DIR.")
 	}
 	sh.keyFile = cfg.AdminKeyFile()
 	key := strings.TrimSpace(string(data))
 	if key == "" {
-		return "", Denied(nil, cfg.AdminKeyFile()+" is empty", hint+"a restarted server writes the file again.")
+		return "", Denied(nil, cfg.AdminKeyFile()+" is empty", hint+"A restarted server writes the file again.")
 	}
 	return key, nil
 }
@@ -183,7 +184,7 @@ func (sh *Shell) startHint() string {
 }
 
 // FirstKey says where the key of a new server is.
-const FirstKey = "the first start of a server\nwrites one into admin.key of its data directory."
+const FirstKey = "The first start of a server writes one into admin.key of its data directory."
 
 // VariableKey is LINESHAFT_API_KEY where it is meant for the chosen server: not
 // for the server of a context, nor for that of --url when LINESHAFT_URL names another.

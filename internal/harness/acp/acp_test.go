@@ -194,6 +194,23 @@ func TestX6ACPDoesNotStart(t *testing.T) {
 	}
 }
 
+// TestX12ACPWantsAKey: an agent that notices only in its first turn that it has no key says what to do, by its kind.
+func TestX12ACPWantsAKey(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[string]string{
+		"claude": "(Authentication required (code -32000)): start the server or worker with LINESHAFT_ANTHROPIC_API_KEY and --model NAME",
+		"gemini": "`lineshaft secret create GEMINI_API_KEY --access runs` and start the run with --secret GEMINI_API_KEY",
+		"acp":    "give its key to the run as a secret",
+	} {
+		env := environment(t, none())
+		env.Job.Config.Harness.Type = kind
+		result := do(t, open(t, env, acp.Options{}), harnesstest.NewLog(), "login")
+		if result.State != lineshaft.Failed || !strings.Contains(result.Message, want) {
+			t.Errorf("%s: %+v", kind, result)
+		}
+	}
+}
+
 func lineshaftMessage(err error) string {
 	if lineshaft.CodeOf(err) == lineshaft.CodeAgentProcessFailed {
 		return err.Error()

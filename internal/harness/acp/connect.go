@@ -11,6 +11,7 @@ import (
 	sdk "github.com/coder/acp-go-sdk"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/harness/preset"
 )
 
 // stateFile keeps the session for a later execution of the run. Files of such a
@@ -85,7 +86,7 @@ func (s *session) connect(ctx context.Context, a *agent) error {
 		a.kill("not a version we speak")
 		return &lineshaft.Error{
 			Code:    lineshaft.CodeAgentProcessFailed,
-			Message: fmt.Sprintf("the agent speaks version %q of the Agent Client Protocol, this worker speaks version 1; install a version of the agent that does too", clip(string(hello.Version), 20)),
+			Message: fmt.Sprintf("the agent speaks version %q of the Agent Client Protocol, this worker speaks version 1; install a version of the agent that speaks version 1", clip(string(hello.Version), 20)),
 		}
 	}
 	_ = json.Unmarshal(hello.Can, &a.can)
@@ -121,8 +122,8 @@ func (s *session) authenticate(ctx context.Context, a *agent, hello helloAnswer)
 	}
 	return &lineshaft.Error{
 		Code: lineshaft.CodeAgentProcessFailed,
-		Message: fmt.Sprintf("the agent wants to be logged in (%s), and nobody is there to do that: set up a model endpoint for it on the worker, or give its key to the run as a secret",
-			clip(strings.Join(names, ", "), 200)),
+		Message: fmt.Sprintf("the agent wants to be logged in (%s), which a run cannot do: %s",
+			clip(strings.Join(names, ", "), 200), preset.KeyHint(s.launch.form.name)),
 	}
 }
 

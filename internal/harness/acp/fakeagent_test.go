@@ -276,6 +276,9 @@ func (a *fakeAgent) perform(id json.RawMessage, prompt string) {
 		case "exit":
 			code, _ := strconv.Atoi(rest)
 			os.Exit(code)
+		case "login":
+			a.refuse(id, -32000, "Authentication required", nil)
+			return
 		case "fail":
 			a.refuse(id, -32603, "Internal error", map[string]any{"details": rest})
 			return

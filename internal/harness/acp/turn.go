@@ -12,6 +12,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
+	"github.com/lineshaft/lineshaft/internal/harness/preset"
 	"github.com/lineshaft/lineshaft/internal/sandbox"
 )
 
@@ -249,6 +250,8 @@ func (s *session) failure(e *end) (lineshaft.TurnResult, error) {
 			return lineshaft.TurnResult{}, fmt.Errorf("run agent: %w", e.agent.err)
 		}
 		message = e.agent.why(s.launch.command[0])
+	case isProblem && problem.Code == authRequired:
+		message = "the agent has no valid key for its model (" + describe(problem) + "): " + preset.KeyHint(s.launch.form.name)
 	case isProblem:
 		message = "the agent answered with an error: " + describe(problem)
 	default:

@@ -124,7 +124,7 @@ func gatewayAdvice(code string) string {
 	case "":
 		return ""
 	}
-	return "look at the settings of the worker's models with lineshaft doctor"
+	return "check the settings of the worker's models with lineshaft doctor"
 }
 
 func advice(e *chat.Error) string {
@@ -132,7 +132,7 @@ func advice(e *chat.Error) string {
 	case e.Status == 429:
 		return "its limit of requests or tokens is reached: wait, raise the limit or run fewer agents at once"
 	case e.Status >= 500:
-		return "look at the endpoint's own log or status page"
+		return "check the endpoint's own log or status page"
 	}
 	return "check that it runs and that the worker reaches its address (lineshaft doctor tries it)"
 }

@@ -252,6 +252,25 @@ func TestX6Outcomes(t *testing.T) {
 	}
 }
 
+// TestX12KeylessAgentsSayWhatToDo: only if the worker has no endpoint, and only if a key is what is missing.
+func TestX12KeylessAgentsSayWhatToDo(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		fault           string
+		keyless, hinted bool
+	}{{"Not logged in · Please run /login", true, true}, {"Not logged in · Please run /login", false, false}, {"Invalid API key", true, true}, {"the model is gone", true, false}} {
+		p := begin(t, "claude", say(claudeInit, `{"type":"result","subtype":"success","is_error":true,"result":"`+test.fault+`"}`)+"exit 1")
+		if test.keyless {
+			p.env.Access = nil
+			p.open()
+		}
+		result := p.turn(lineshaft.Turn{Message: "go"})
+		if hinted := strings.Contains(result.Message, "LINESHAFT_ANTHROPIC_API_KEY"); !strings.Contains(result.Message, test.fault) || hinted != test.hinted {
+			t.Errorf("%+v: %+v", test, result)
+		}
+	}
+}
+
 // A later execution continues the session, and its counts.
 func TestR6SessionIsKept(t *testing.T) {
 	t.Parallel()

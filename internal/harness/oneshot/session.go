@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -98,8 +99,15 @@ func (s *session) run(ctx context.Context, setup preset.Setup, earlier, prompt s
 	if err != nil {
 		return lineshaft.TurnResult{}, t.began, err
 	}
-	return t.result(exit, errors.Is(context.Cause(inner), errLingers)), t.began, nil
+	result = t.result(exit, errors.Is(context.Cause(inner), errLingers))
+	if setup.Keyless && result.State == lineshaft.Failed && asksForKey.MatchString(result.Message) {
+		result.Message += ": " + preset.KeyHint(s.agent.Name)
+	}
+	return result, t.began, nil
 }
+
+// asksForKey finds the words of agents that have no key for their model.
+var asksForKey = regexp.MustCompile(`(?i)log(ged)? ?in\b|/login|auth|api.?key|credential`)
 
 var errLingers = errors.New("the program did not leave after its turn")
 

@@ -14,6 +14,7 @@ import (
 	"os"
 	"path"
 	"slices"
+	"strings"
 	"syscall"
 
 	"github.com/lineshaft/lineshaft/internal/harness"
@@ -45,6 +46,8 @@ type Setup struct {
 	// ToolsFile is the path, as the agent sees it, of a file that describes the tool
 	// servers, for agents that get it by an argument of their own.
 	ToolsFile string
+	// Keyless says that the worker has no endpoint for the agent.
+	Keyless bool
 }
 
 // All are the agents that are known.
@@ -79,6 +82,21 @@ func Find(name string) (Agent, bool) {
 	return all[i], true
 }
 
+// KeyHint says how an agent that is not logged in gets the key of its model.
+func KeyHint(name string) string {
+	agent, _ := Find(name)
+	protocols := agent.Protocols
+	if name == "goose" {
+		protocols = []model.Protocol{model.OpenAI}
+	}
+	if len(protocols) == 0 {
+		return "give its key to the run as a secret (docs/secrets.md)"
+	}
+	key := strings.ToUpper(string(protocols[0])) + "_API_KEY"
+	return "start the server or worker with LINESHAFT_" + key + " and --model NAME (docs/models.md), or store the key with `lineshaft secret create " + key +
+		" --access runs` and start the run with --secret " + key
+}
+
 // Setup works out how to start the agent of a run. With tools, the tool
 // servers of the run are part of it; without, they are left to the caller. When
 // the worker has no endpoint for any of the agent's protocols, the setup says nothing
@@ -101,6 +119,7 @@ func (a Agent) Setup(env harness.Environment, tools bool) (Setup, error) {
 		}
 		break
 	}
+	b.Keyless = b.protocol == ""
 	if tools {
 		if err := b.hide(env.ToolServers); err != nil {
 			return Setup{}, err

@@ -255,6 +255,14 @@ func TestX12SetupWithoutAccess(t *testing.T) {
 			}
 		}
 	}
+	for name, want := range map[string]string{"claude": "LINESHAFT_ANTHROPIC_API_KEY", "codex": "--secret OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "goose": "OPENAI_API_KEY", "": "as a secret"} {
+		if got := preset.KeyHint(name); !strings.Contains(got, want) {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+	if !setup(t, "claude", environment(t), false).Keyless || setup(t, "claude", environment(t, model.Anthropic), false).Keyless {
+		t.Error("keyless with an endpoint, or not without")
+	}
 	if _, ok := preset.Find("nobody"); ok {
 		t.Error("an agent that nobody knows was found")
 	}

@@ -46,7 +46,7 @@ def failure(request: Prepared, error: httpx.HTTPError | httpx.InvalidURL) -> API
     if kind is APITimeoutError:
         message = f"no {'connection to' if unsent else 'answer from'} {server} in time"
     elif unsent:
-        message = f"no connection to {server}: {reason}: check the server address and that the server runs"
+        message = f"no connection to {server}: {reason}: check the server address and that the server is running"
     else:
         message = f"the connection to {server} broke: {reason}"
     return kind(

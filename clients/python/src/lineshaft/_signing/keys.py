@@ -44,7 +44,7 @@ def read_key(scheme: str, secret: str) -> Key:
 def read_shared(secret: str) -> bytes:
     """The bytes that a whsec_ secret stands for."""
     if secret.startswith(PUBLIC):
-        raise SigningError(f"a public key can only check; to sign, the private one ({PRIVATE}) is needed")
+        raise SigningError(f"a public key can only verify; to sign, use the private key ({PRIVATE})")
     raw = decode_base64(secret[len(SHARED) :] if secret.startswith(SHARED) else secret)
     if raw is None:
         raise SigningError(f"the secret must be {SHARED} and base64 after it")
