@@ -82,6 +82,9 @@ func TestI2TypeFaceIsServedFromHere(t *testing.T) {
 	if !strings.HasPrefix(body, "wOF2") || len(body) > 60_000 {
 		t.Errorf("the type face has %d bytes and begins with %q", len(body), body[:min(len(body), 4)])
 	}
+	if res, text := s.raw("/static/inter-license.txt", ""); !strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") || !strings.Contains(text, "SIL OPEN FONT LICENSE") {
+		t.Errorf("its licence is %v %q", res.Header, text)
+	}
 }
 
 // I-2: the first load, with everything that the page needs, has at most 100 KB.

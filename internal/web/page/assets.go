@@ -44,9 +44,10 @@ func loadAssets() (assets, error) {
 		return nil, err
 	}
 	for name, patterns := range map[string][]string{
-		"lineshaft.css": {"static/css/*.css"},
-		"lineshaft.js":  {"static/vendor/*.js", "static/js/*.js"},
-		"icon.svg":      {"static/icon.svg"},
+		"lineshaft.css":     {"static/css/*.css"},
+		"lineshaft.js":      {"static/vendor/*.js", "static/js/*.js"},
+		"icon.svg":          {"static/icon.svg"},
+		"inter-license.txt": {"static/font/inter-license.txt"}, // goes where the type face goes
 	} {
 		text, err := joined(patterns...)
 		if err != nil {
@@ -113,7 +114,8 @@ func (a assets) addIcons() error {
 
 func kinds() map[string]string {
 	return map[string]string{
-		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".woff2": "font/woff2",
+		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
+		".woff2": "font/woff2",
 	}
 }
 
