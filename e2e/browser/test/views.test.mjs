@@ -80,6 +80,8 @@ test("I-2 views are renamed and removed, one of the same name takes the place of
   assert.deepEqual(await views(page).allTextContents(), ["Broken", "Mine"]);
   assert.equal(await views(page).nth(1).getAttribute("href"), "/runs?state=PENDING&state=QUEUED");
   await page.getByRole("button", { name: "Edit views" }).click();
+  await editing(page).waitFor();
+  assert.equal(await editing(page).getByText("which is the limit").isVisible(), false);
   await editing(page).getByLabel("Name of Mine").fill("  ");
   await editing(page).getByRole("button", { name: "Save" }).click();
   assert.ok(await editing(page).isVisible(), "a view has a name");
