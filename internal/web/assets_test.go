@@ -34,7 +34,7 @@ func TestI2AssetsArePackedAndKept(t *testing.T) {
 	s := newSite(t)
 	_, _, login := s.get("/login")
 	found := regexp.MustCompile(`/static/[a-z.]+\?v=[0-9a-f]{12}`).FindAllString(login, -1)
-	if len(found) != 3 {
+	if len(found) != 3 { // besides the type face
 		t.Fatalf("the page loads %q", found)
 	}
 	for _, address := range found {
@@ -59,6 +59,31 @@ func TestI2AssetsArePackedAndKept(t *testing.T) {
 	}
 	if res, _ := s.raw("/static/none.css", ""); res.StatusCode != http.StatusNotFound {
 		t.Errorf("an unknown asset: %d", res.StatusCode)
+	}
+}
+
+// I-2: the type face is ours, small, loaded from the address that the style sheet names, and kept.
+func TestI2TypeFaceIsServedFromHere(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	_, _, login := s.get("/login")
+	face := regexp.MustCompile(`<link rel="preload" href="(/static/inter\.woff2\?v=[0-9a-f]{12})" as="font" type="font/woff2" crossorigin>`).FindStringSubmatch(login)
+	style := regexp.MustCompile(`/static/lineshaft\.css\?v=[0-9a-f]{12}`).FindString(login)
+	if face == nil {
+		t.Fatal("the page names no type face")
+	}
+	if _, text := s.raw(style, "identity"); !strings.Contains(text, "font-display: swap; src: url("+face[1]+")") || strings.Contains(text, "url(inter") {
+		t.Errorf("the style sheet does not name %s", face[1])
+	}
+	res, body := s.raw(face[1], "br, gzip")
+	if res.Header.Get("Content-Type") != "font/woff2" || res.Header.Get("Content-Encoding") != "" || !strings.Contains(res.Header.Get("Cache-Control"), "immutable") {
+		t.Errorf("the type face comes with %v", res.Header)
+	}
+	if !strings.HasPrefix(body, "wOF2") || len(body) > 60_000 {
+		t.Errorf("the type face has %d bytes and begins with %q", len(body), body[:min(len(body), 4)])
+	}
+	if res, text := s.raw("/static/inter-license.txt", ""); !strings.HasPrefix(res.Header.Get("Content-Type"), "text/plain") || !strings.Contains(text, "SIL OPEN FONT LICENSE") {
+		t.Errorf("its licence is %v %q", res.Header, text)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"net/http"
 	"net/url"
 	"reflect"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -36,7 +38,7 @@ func TestI2EnvironmentIsMadeChangedAndDeleted(t *testing.T) {
 	}
 	started := must(s.control.StartRun(t.Context(), s.admin, lineshaft.NewRun{Prompt: "x", Title: "in it", Source: lineshaft.SourceAPI, Config: lineshaft.AgentConfig{EnvironmentID: uid}}, nil))
 	s.shows(at, "Refresh commands", "npm install", "acme/tools", "npm ci", "debian:13", "in it", started.RunID, "!<script>alert", "!<i>")
-	s.shows("/environments", "and 1 more", started.RunID, "!<script>alert")
+	s.shows("/environments", "and 1 more", started.RunID, "!<script>alert", `<th aria-sort="ascending" class="sort"><a href="/environments">Name`)
 	s.shows(at+"/edit", `value="acme/tools"`, "npm ci</textarea>", `value="TOKEN"`, "!<script>alert")
 	s.sends(at, url.Values{"name": {"shop 2"}}, http.StatusOK, at, "shop 2")
 	if found = must(s.control.GetEnvironment(t.Context(), s.admin, uid)); !reflect.DeepEqual(found.Config, lineshaft.EnvironmentConfig{Name: "shop 2"}) {
@@ -147,4 +149,24 @@ func TestX14EnvironmentShowsItsStarts(t *testing.T) {
 	s.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: job.LastEvent + 1, Events: drafts})
 	s.shows(at, "Prepared</h2>", "1 warm start,", "1 cold", "4f0c9a1b7d2e", "build-1", "700", "files", "1 min 30 s",
 		"/runs/"+run, "is&lt;/i&gt; new", "!<i>is")
+}
+
+// I-2: environments are listed by name, or those that were changed last first.
+func TestI2EnvironmentsAreSorted(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	for _, name := range []string{"anvil", "zinc", "mill"} {
+		s.post("/environments", url.Values{"name": {name}})
+	}
+	for address, want := range map[string][]string{"/environments": {"anvil", "mill", "zinc"}, "/environments?sort=changed": {"mill", "zinc", "anvil"}} {
+		var got []string
+		for _, match := range regexp.MustCompile(`<td class="main"><a [^>]+><bdi>([^<]*)`).FindAllStringSubmatch(s.shows(address), -1) {
+			got = append(got, match[1])
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s lists %v", address, got)
+		}
+	}
+	s.shows("/environments?sort=changed", `<th aria-sort="descending" class="sort"><a href="/environments?sort=changed">Changed`, `<th class="sort"><a href="/environments">Name`)
 }

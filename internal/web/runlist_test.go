@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -47,6 +48,12 @@ func TestR4RunListFilters(t *testing.T) {
 	for query, want := range map[string]string{
 		"":                                       "child second first",
 		"sort=updated":                           "first child second",
+		"sort=updated-asc":                       "second child first",
+		"sort=oldest":                            "first second child",
+		"sort=title":                             "child first second",
+		"sort=title-desc":                        "second first child",
+		"sort=title-desc&state=QUEUED":           "second child",
+		"sort=cost":                              "child second first",
 		"state=CANCELLED":                        "first",
 		"state=QUEUED":                           "child second",
 		"state=QUEUED&state=CANCELLED":           "child second first",
@@ -73,6 +80,22 @@ func TestR4RunListFilters(t *testing.T) {
 			t.Errorf("%s shows %q, want %q", query, got, want)
 		}
 	}
+}
+
+// R-4: the heads of columns lead to the other order, with the same filters, and say the order of the list.
+func TestR4RunListHeads(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	s.start("hello")
+	title, updated := `<a href="/runs?sort=title&amp;state=QUEUED">Run</a>`, `<a href="/runs?sort=updated&amp;state=QUEUED">Updated</a>`
+	clearAll := `<a class="clear" href="/runs`
+	s.shows("/runs?state=QUEUED", "!aria-sort", title, updated, clearAll+`"`, `<option value="" selected>Newest first`)
+	s.shows("/runs?state=QUEUED&sort=title", `aria-sort="ascending" class="sort"><a href="/runs?sort=title-desc&amp;state=QUEUED">Run</a>`, updated,
+		clearAll+`?sort=title"`, `<option value="title" selected>`)
+	s.shows("/runs?state=QUEUED&sort=title-desc", `aria-sort="descending" class="sort">`+title, updated)
+	s.shows("/runs?state=QUEUED&sort=updated", `aria-sort="descending" class="sort"><a href="/runs?sort=updated-asc&amp;state=QUEUED">Updated</a>`, title)
+	s.shows("/runs?state=QUEUED&sort=updated-asc", `aria-sort="ascending" class="sort">`+updated, title)
 }
 
 // R-4: what a filter cannot mean is reported, and an address has no empty parts.
@@ -138,14 +161,16 @@ func TestR4RunListPages(t *testing.T) {
 		want = append([]string{fmt.Sprintf("run %d", i)}, want...)
 	}
 	next := regexp.MustCompile(`href="(/runs\?[^"]*cursor=[^"]*)" rel="next"`)
-	for _, query := range []string{"?state=QUEUED", "?sort=updated"} {
+	byTitle := slices.Sorted(slices.Values(want))
+	for query, want := range map[string][]string{"?state=QUEUED": want, "?sort=updated": want, "?sort=title&state=QUEUED": byTitle} {
 		var got []string
+		first := map[bool]string{true: ">First<", false: ">Newest<"}[strings.Contains(query, "title")]
 		address := "/runs" + query
 		for pages := 1; address != ""; pages++ {
 			_, _, text := s.get(address)
 			got = append(got, shown(text)...)
-			if newest := strings.Contains(text, ">Newest<"); newest != (pages > 1) {
-				t.Errorf("page %d leads to the newest: %v", pages, newest)
+			if back := strings.Contains(text, first); back != (pages > 1) {
+				t.Errorf("%s: page %d leads to the first: %v", query, pages, back)
 			}
 			match := next.FindStringSubmatch(text)
 			if address = ""; match != nil {

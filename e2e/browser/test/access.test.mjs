@@ -99,10 +99,12 @@ for (const route of ["/{$}", "/runs", "/runs/{id}", "/webhooks", "/factories/{fa
     const fetched = [];
     page.on("request", (request) => fetched.push(request.url()));
     await page.goto(world.pages[route]);
+    const faces = await page.evaluate(async () => [...(await document.fonts.ready)].map((face) => [face.family, face.status]));
+    assert.deepEqual(faces, [["Inter", "loaded"]], "the page is set in its own type face");
     assert.deepEqual(fetched.filter((url) => !url.startsWith(server.url)), []);
     // Streams have no end and no size; everything else has what came over the wire, with its headers.
     const sizes = await page.evaluate(() => performance.getEntries().filter((one) => "transferSize" in one).map((one) => [new URL(one.name).pathname, one.transferSize]));
-    assert.ok(sizes.length >= 3, JSON.stringify(sizes)); // the page, its style, its script
+    assert.ok(sizes.length >= 4, JSON.stringify(sizes)); // the page, its style, its type face, its script
     for (const [path, size] of sizes) if (!/\/(events|live)$/.test(path)) assert.ok(size > 0, `${path} came out of a cache`);
     const sum = sizes.reduce((all, [, size]) => all + size, 0);
     t.diagnostic(`${sum} bytes: ${sizes.map(([path, size]) => `${path} ${size}`).join(", ")}`);

@@ -64,6 +64,30 @@ test("I-2 what needs attention comes up by itself, and goes", async () => {
   await context.close();
 });
 
+test("I-2 the choice of a factory is left alone while the page asks for news", async () => {
+  const { uid } = await server.api("/factory", { body: { name: "Bakery" } });
+  await server.api("/factory", { body: { name: "Brewery" } });
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.clock.install();
+  await page.goto("/?range=1h");
+  await page.locator("#factory").selectOption({ label: "Bakery" });
+  await page.locator("#factory").focus();
+  await page.evaluate(() => {
+    window.chosen = document.activeElement;
+    document.querySelector("#overview .numbers").id = "old";
+  });
+  await page.clock.runFor(11_000);
+  await page.locator("#old").waitFor({ state: "detached" });
+  await page.locator("#overview .numbers").waitFor();
+  const [same, value] = await page.evaluate(() => [document.activeElement === window.chosen && window.chosen.isConnected, window.chosen.value]);
+  assert.deepEqual([same, value], [true, uid], "the list of factories is the one that the reader had open");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/?range=1h&factory=${uid}`);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("I-2 a page that nobody sees asks nothing, and one whose server is away says so", async () => {
   const { page, context } = await member(browser, server.url);
   await page.clock.install();

@@ -1,8 +1,9 @@
 // I-2 secrets, environments, schedules, workers, keys and the audit log, as people use them.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { launch, looks, member, sound } from "./browser.mjs";
+import { launch, looks, member, sound, soundHere } from "./browser.mjs";
 import { Server } from "./server.mjs";
+import { Worker } from "./worker.mjs";
 
 let server, browser, admin;
 // The tests of one database share it: names are this file's own.
@@ -152,6 +153,38 @@ test("I-2 a row that comes is ready at once: it has the focus, its value and its
   await page.getByLabel("Repository 4", { exact: true }).waitFor();
   assert.equal(await page.evaluate(() => window.sameDocument), true, "the row came with a new page");
   content(complaints);
+});
+
+test("X-14 an environment shows what is prepared of it, what that saved, and why a start was cold", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const { uid } = await server.api("/agent/environments", { body: { config: { name: `${mark} prepared` } } });
+  const prepared = page.locator("section", { has: page.getByRole("heading", { name: "Prepared", exact: true }) }).last();
+  await page.goto(`/environments/${uid}`);
+  assert.equal(await prepared.count(), 0, "nothing has run in it");
+  const layer = { worker: "build-1", layer: "4f0c9a1b7d2e" };
+  const started = async (...steps) => {
+    const worker = await Worker.claim(server, { config: { environment_id: uid } });
+    await worker.tell(...steps.map((step) => ["notice", { level: "info", text: "About its environment", environment: step }]));
+    await worker.end();
+    return worker.runID;
+  };
+  const cold = await started({ step: "cold", reason: "the disk <i>is</i> new", worker: "build-1" }, { step: "kept", ...layer, files: 31240, bytes: 700 * 2 ** 20 });
+  await started({ step: "warm", ...layer, saved_seconds: 60 });
+  await started({ step: "newer", ...layer, saved_seconds: 30 });
+  await page.reload();
+  await prepared.getByText("1 warm start, 1 on an older commit, 1 cold.").waitFor();
+  assert.match(await prepared.textContent(), /Cold starts would have taken 1 min 30 s longer/);
+  const cells = await prepared.getByRole("row").filter({ hasText: "build-1" }).getByRole("cell").allTextContents();
+  assert.deepEqual(cells.slice(0, 2), ["build-1", layer.layer]);
+  assert.match(cells[2], /^700(\.0)? MiB, 31.?240 files$/);
+  assert.match(cells[3], /^2/);
+  assert.equal(cells[4], "1 min 30 s");
+  assert.match(await prepared.getByRole("listitem").textContent(), /on build-1: the disk <i>is<\/i> new/);
+  await soundHere(page, "environment with layers");
+  await prepared.getByRole("listitem").getByRole("link").click();
+  await page.waitForURL(`**/runs/${cold}`);
+  content(complaints);
+  await context.close();
 });
 
 test("I-2 rows of an environment come and go without JavaScript", async () => {

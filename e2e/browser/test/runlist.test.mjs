@@ -87,6 +87,34 @@ test("R-4 filters are in the address, survive reload and the way back, and go aw
   await context.close();
 });
 
+test("R-4 the heads of columns sort the list, with the keyboard and without scripts, and new runs take their place in it", async () => {
+  for (const title of ["Mill", "Anvil", "Zinc"]) await server.parkRun(title, "sorted");
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs?host=sorted");
+  assert.deepEqual(await titles(page), ["Zinc", "Anvil", "Mill"]);
+  await page.getByRole("columnheader", { name: "Run", exact: true }).getByRole("link").press("Enter");
+  await page.waitForURL("**/runs?host=sorted&sort=title");
+  assert.deepEqual(await titles(page), ["Anvil", "Mill", "Zinc"]);
+  assert.equal(await page.locator("th[aria-sort=ascending]").textContent(), "Run");
+  await live(page);
+  await server.parkRun("Lathe", "sorted");
+  await row(page, "Lathe").waitFor();
+  assert.deepEqual(await titles(page), ["Anvil", "Lathe", "Mill", "Zinc"]);
+  await page.getByLabel("Order").selectOption({ label: "Oldest first" });
+  await page.waitForURL("**/runs?host=sorted&sort=oldest");
+  await page.locator("th[aria-sort]").waitFor({ state: "detached" });
+  assert.deepEqual(await titles(page), ["Mill", "Anvil", "Zinc", "Lathe"]);
+  assert.deepEqual(complaints, []);
+  await context.close();
+
+  const plain = await member(browser, server.url, { javaScriptEnabled: false });
+  await plain.page.goto("/runs?host=sorted&sort=title");
+  await plain.page.getByRole("link", { name: "Run", exact: true }).click();
+  await plain.page.waitForURL("**/runs?host=sorted&sort=title-desc");
+  assert.deepEqual(await plain.page.locator("#list td.main a").allTextContents(), ["Zinc", "Mill", "Lathe", "Anvil"]);
+  await plain.context.close();
+});
+
 test("R-4 one change of the filters is one step back, however it was made", async () => {
   const { page, context, complaints } = await member(browser, server.url);
   await page.goto("/runs");

@@ -66,10 +66,14 @@ export class Worker {
   async ask(question) {
     await this.tell(["permission_request", question]);
     const result = { turn: this.#job.turn.followup_id || "prompt", state: "BLOCKED", ask: `question-${this.#next}` };
+    const cancelled = async () => (await this.#server.run(this.runID)).state === "CANCELLED";
     for (;;) {
-      if ((await this.#server.run(this.runID)).state === "CANCELLED") return undefined;
-      const { next } = await this.#call("end-turn", { ...this.#ref, result });
-      if (next) return next.message;
+      if (await cancelled()) return undefined;
+      const answer = await this.#call("end-turn", { ...this.#ref, result }).catch(async (error) => {
+        if (!(await cancelled())) throw error; // otherwise it was between the two calls, and the worker has lost the run
+      });
+      if (!answer) return undefined;
+      if (answer.next) return answer.next.message;
       const { directives } = await this.#call("directives", {}); // waits on the server until something has changed
       if (directives?.some((one) => one.kind === "stop")) return undefined;
     }

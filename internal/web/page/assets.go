@@ -20,7 +20,7 @@ var files embed.FS
 type asset struct {
 	kind   string
 	plain  []byte
-	packed []byte
+	packed []byte // nil for what is compressed in itself
 	// hash is a part of the content's hash: an address with it never changes its content.
 	hash string
 }
@@ -32,34 +32,72 @@ type assets map[string]asset
 // names, so that a page needs one of each however many small files there are.
 func loadAssets() (assets, error) {
 	list := assets{}
+	face, err := joined("static/font/inter.woff2")
+	if err != nil {
+		return nil, err
+	}
+	if err := list.add("inter.woff2", face); err != nil {
+		return nil, err
+	}
+	address, err := list.address("inter.woff2")
+	if err != nil {
+		return nil, err
+	}
 	for name, patterns := range map[string][]string{
-		"lineshaft.css": {"static/css/*.css"},
-		"lineshaft.js":  {"static/vendor/*.js", "static/js/*.js"},
-		"icon.svg":      {"static/icon.svg"},
+		"lineshaft.css":     {"static/css/*.css"},
+		"lineshaft.js":      {"static/vendor/*.js", "static/js/*.js"},
+		"icon.svg":          {"static/icon.svg"},
+		"inter-license.txt": {"static/font/inter-license.txt"}, // goes where the type face goes
 	} {
-		var text bytes.Buffer
-		for _, pattern := range patterns {
-			found, err := fs.Glob(files, pattern)
-			if err != nil {
-				return nil, fmt.Errorf("list %s: %w", pattern, err)
-			}
-			for _, file := range found {
-				raw, err := files.ReadFile(file)
-				if err != nil {
-					return nil, fmt.Errorf("read page asset: %w", err)
-				}
-				text.Write(raw)
-				text.WriteByte('\n')
-			}
-		}
-		packed, err := pack(text.Bytes(), gzip.BestCompression)
+		text, err := joined(patterns...)
 		if err != nil {
 			return nil, err
 		}
-		sum := sha256.Sum256(text.Bytes())
-		list[name] = asset{kind: kinds()[path.Ext(name)], plain: text.Bytes(), packed: packed, hash: hex.EncodeToString(sum[:6])}
+		text = bytes.ReplaceAll(text, []byte("url(inter.woff2)"), []byte("url("+address+")"))
+		if err := list.add(name, text); err != nil {
+			return nil, err
+		}
 	}
 	return list, list.addIcons()
+}
+
+// joined reads all files of some patterns, text with a line end after each file.
+func joined(patterns ...string) ([]byte, error) {
+	var all bytes.Buffer
+	for _, pattern := range patterns {
+		found, err := fs.Glob(files, pattern)
+		if err != nil {
+			return nil, fmt.Errorf("list %s: %w", pattern, err)
+		}
+		for _, file := range found {
+			raw, err := files.ReadFile(file)
+			if err != nil {
+				return nil, fmt.Errorf("read page asset: %w", err)
+			}
+			all.Write(raw)
+			if !dense(file) {
+				all.WriteByte('\n')
+			}
+		}
+	}
+	return all.Bytes(), nil
+}
+
+// dense says that a file is compressed in itself.
+func dense(name string) bool { return path.Ext(name) == ".woff2" }
+
+// add makes an asset of its content.
+func (a assets) add(name string, content []byte) error {
+	sum := sha256.Sum256(content)
+	one := asset{kind: kinds()[path.Ext(name)], plain: content, hash: hex.EncodeToString(sum[:6])}
+	if !dense(name) {
+		var err error
+		if one.packed, err = pack(content, gzip.BestCompression); err != nil {
+			return err
+		}
+	}
+	a[name] = one
+	return nil
 }
 
 // addIcons makes the icon of a page about one run: with a dot in the colour of its state.
@@ -67,19 +105,18 @@ func (a assets) addIcons() error {
 	plain := a["icon.svg"].plain
 	for kind, colour := range map[string]string{"good": "#1f8a4c", "bad": "#d2362d", "warn": "#d99a00", "busy": "#1778b5", "idle": "#7d8590"} {
 		dot := `<circle cx="24" cy="24" r="8" fill="` + colour + `" stroke="#fff" stroke-width="2"/></svg>`
-		text := bytes.Replace(plain, []byte("</svg>"), []byte(dot), 1)
-		packed, err := pack(text, gzip.BestCompression)
-		if err != nil {
+		if err := a.add("icon-"+kind+".svg", bytes.Replace(plain, []byte("</svg>"), []byte(dot), 1)); err != nil {
 			return err
 		}
-		sum := sha256.Sum256(text)
-		a["icon-"+kind+".svg"] = asset{kind: kinds()[".svg"], plain: text, packed: packed, hash: hex.EncodeToString(sum[:6])}
 	}
 	return nil
 }
 
 func kinds() map[string]string {
-	return map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
+	return map[string]string{
+		".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".txt": "text/plain; charset=utf-8",
+		".woff2": "font/woff2",
+	}
 }
 
 func (a assets) address(name string) (string, error) {
@@ -104,7 +141,7 @@ func (a assets) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.Set("Cache-Control", "public, max-age=31536000, immutable")
 	}
 	body := found.plain
-	if acceptsGzip(r) {
+	if found.packed != nil && acceptsGzip(r) {
 		h.Set("Content-Encoding", "gzip")
 		body = found.packed
 	}

@@ -21,6 +21,13 @@ import (
 // Option is something to choose in a form.
 type Option struct{ Value, Name string }
 
+// SortHead is the head of a column that a list can be sorted by.
+type SortHead struct {
+	Name, Href string
+	// Order is ascending or descending if the list is sorted by it.
+	Order string
+}
+
 // Options are what can be chosen, in the order of their names.
 func Options(names map[string]string) []Option {
 	list := make([]Option, 0, len(names))

@@ -25,8 +25,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/tracing"
 )
 
-// policy allows only what these pages use: their own style, script and stream.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; " +
+// policy allows only what these pages use: their own style, type face, script and stream.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; font-src 'self'; " +
 	"form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Deps is what the pages need.

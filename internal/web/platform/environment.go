@@ -21,9 +21,19 @@ func (s pages) environmentRoutes() []page.Route {
 	})...)
 }
 
+type environmentsData struct {
+	List          []lineshaft.EnvironmentDetail
+	Name, Changed page.SortHead
+}
+
 func (s pages) environmentsPage(r *page.Request) (p page.Page, err error) {
-	list, err := s.Control.ListEnvironments(r.Context(), r.Caller, secrets.EnvironmentsByName)
-	return page.Of("environments", list), err
+	data := environmentsData{Name: page.SortHead{Name: "Name", Href: "/environments"}, Changed: page.SortHead{Name: "Changed", Href: "/environments?sort=changed"}}
+	by := secrets.EnvironmentsByName
+	if data.Name.Order = "ascending"; r.URL.Query().Get("sort") == "changed" {
+		data.Name.Order, data.Changed.Order, by = "", "descending", secrets.EnvironmentsByUpdate
+	}
+	data.List, err = s.Control.ListEnvironments(r.Context(), r.Caller, by)
+	return page.Of("environments", data), err
 }
 
 func (s pages) environmentOf(r *page.Request) (*lineshaft.EnvironmentDetail, error) {

@@ -132,15 +132,53 @@ func parseRunView(given url.Values) (runView, error) {
 		}
 		v.Values[field.name] = values
 	}
-	if given.Get("sort") == "updated" {
-		v.Query.Sort = lineshaft.SortUpdated
-		v.Values.Set("sort", "updated")
+	for _, order := range runOrders() {
+		if order.Value != "" && order.Value == given.Get("sort") {
+			v.Query.Sort, v.Query.Ascending = order.by, order.ascending
+			v.Values.Set("sort", order.Value)
+		}
 	}
 	if cursor := given.Get("cursor"); cursor != "" {
 		v.Query.Cursor = cursor
 		v.Values.Set("cursor", cursor)
 	}
 	return v, nil
+}
+
+// runOrder is an order of the list: its name in the address, and words for people.
+type runOrder struct {
+	page.Option
+
+	by        lineshaft.RunSort
+	ascending bool
+}
+
+// runOrders are those that walk an index of the store; the first needs no name.
+func runOrders() []runOrder {
+	return []runOrder{
+		{page.Option{Value: "", Name: "Newest first"}, lineshaft.SortCreated, false},
+		{page.Option{Value: "oldest", Name: "Oldest first"}, lineshaft.SortCreated, true},
+		{page.Option{Value: "updated", Name: "Last updated first"}, lineshaft.SortUpdated, false},
+		{page.Option{Value: "updated-asc", Name: "Longest unchanged first"}, lineshaft.SortUpdated, true},
+		{page.Option{Value: "title", Name: "Title, A to Z"}, lineshaft.SortTitle, true},
+		{page.Option{Value: "title-desc", Name: "Title, Z to A"}, lineshaft.SortTitle, false},
+	}
+}
+
+// Head is the head of a column that leads to the list in its first order, and from there to its other one.
+func (v runView) Head(name, first, other string) page.SortHead {
+	head := page.SortHead{Name: name, Href: v.Address("sort", first)}
+	switch v.Get("sort") {
+	case first:
+		head.Href = v.Address("sort", other)
+	case other:
+	default:
+		return head
+	}
+	if head.Order = "descending"; v.Query.Ascending {
+		head.Order = "ascending"
+	}
+	return head
 }
 
 // maxFilterValue bounds a value of a filter.

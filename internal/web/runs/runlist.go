@@ -88,6 +88,17 @@ func (d runListData) First() string {
 	return d.View.Address()
 }
 
+// Orders are the orders to choose from.
+func (d runListData) Orders() []runOrder { return runOrders() }
+
+// Onward says that the list does not go from newer runs to older ones.
+func (d runListData) Onward() bool {
+	return d.View.Query.Ascending || d.View.Query.Sort == lineshaft.SortTitle
+}
+
+// Unfiltered is the list of all runs, in the same order.
+func (d runListData) Unfiltered() string { return runView{}.Address("sort", d.View.Get("sort")) }
+
 // More says that a filter is set that the form keeps folded.
 func (d runListData) More() bool {
 	for _, name := range []string{"source", "factory", "environment", "schedule", "host", "creator", "after", "before", "meta"} {

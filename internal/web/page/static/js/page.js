@@ -86,9 +86,9 @@
     event.target.replaceChildren("You have been signed out. ", link);
   });
 
-  const help = document.getElementById("help");
+  const help = () => document.getElementById("help").showModal();
   document.addEventListener("click", (event) => {
-    if (event.target.closest("[data-help]")) help?.showModal();
+    if (event.target.closest("[data-help]")) help();
   });
 
   const places = { o: "/", r: "/runs", d: "/deliveries", c: "/costs", f: "/factories", a: "/automations", w: "/webhooks", n: "/notifications", s: "/schedules" };
@@ -117,7 +117,7 @@
         field.select();
         break;
       }
-      case "?": help.showModal(); break;
+      case "?": help(); break;
       case "g": leader = true; break;
       case "j": step(1); break;
       case "k": step(-1); break;

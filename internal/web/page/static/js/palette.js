@@ -2,8 +2,6 @@
 // pages and actions. What is found are links; arrows go from one to the next.
 "use strict";
 (() => {
-  const palette = document.getElementById("palette");
-  if (!palette) return;
   const wait = 120; // after a key, before the server is asked
   const listen = (box, input, hits, { always }) => {
     let timer, asked = 0;
@@ -16,7 +14,8 @@
       const found = new DOMParser().parseFromString(await answer.text(), "text/html").querySelectorAll("li");
       if (mine !== asked) return;
       if (hits.contains(document.activeElement)) input.focus(); // what had the focus goes
-      hits.replaceChildren(...[...found].map((one) => document.adoptNode(one)));
+      const views = window.viewsNamed(text), rest = [...found].filter((one) => views.length === 0 || !one.matches(".none"));
+      hits.replaceChildren(...views, ...rest.map((one) => document.adoptNode(one)));
       show(always || document.activeElement === input);
     };
     const links = () => [...hits.querySelectorAll("a")];
@@ -41,12 +40,17 @@
     box.addEventListener("focusout", (event) => { if (!always && !box.contains(event.relatedTarget)) show(false); });
     return ask;
   };
-  const field = document.getElementById("search");
-  listen(field.form, field, document.getElementById("search-hits"), { always: false });
-  const typed = palette.querySelector("input");
-  const ask = listen(palette, typed, palette.querySelector("ul"), { always: true });
+  let palette, typed, ask;
+  const begin = () => {
+    palette = document.getElementById("palette");
+    if (!palette) return;
+    const field = document.getElementById("search");
+    listen(field.form, field, document.getElementById("search-hits"), { always: false });
+    typed = palette.querySelector("input");
+    ask = listen(palette, typed, palette.querySelector("ul"), { always: true });
+  };
   const open = () => {
-    if (palette.open || document.querySelector("dialog[open]")) return;
+    if (!palette || palette.open || document.querySelector("dialog[open]")) return;
     typed.value = "";
     palette.showModal();
     ask();
@@ -57,5 +61,7 @@
       open();
     }
   });
-  palette.addEventListener("click", (event) => { if (event.target === palette) palette.close(); });
+  document.addEventListener("click", (event) => { if (palette && event.target === palette) palette.close(); });
+  document.addEventListener("htmx:historyRestore", begin); // the way back puts in another body
+  begin();
 })();

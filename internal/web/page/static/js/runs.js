@@ -102,12 +102,14 @@
   };
 
   // Where the list is by creation, a run belongs on the page when it is newer than its
-  // last row; ids are in the order of creation.
+  // last row; ids are in the order of creation. What changes now is the last of a list by age.
   const belongs = (run) => {
     if (!run.fits) return false;
     if (box.dataset.first !== "true") return run.born;
     const list = rows();
-    return box.dataset.sort === "updated_at" || list.length < perPage || `run-${run.id}` > list.at(-1).id;
+    if (list.length < perPage) return true;
+    if (box.dataset.sort === "") return `run-${run.id}` > list.at(-1).id;
+    return !["oldest", "updated-asc"].includes(box.dataset.sort);
   };
 
   const hear = (event) => {
