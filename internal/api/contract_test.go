@@ -3,8 +3,11 @@ package api
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/problem"
@@ -151,4 +154,50 @@ func TestW18FiltersAreTestedOnWhatIngressTakes(t *testing.T) {
 		{name: "payload", method: post, path: path, as: as, body: "{\"filter\":{\"payload\":{\"a\":[\"b\"]}},\"payload\":{\"a\":\"\\u0000\"}}", status: 200, has: []string{`"would_trigger":false`}},
 		{name: "elsewhere", method: post, path: path, as: as, body: "{\"filter\":{},\"delivery_id\":\"\\u0000\"}", status: 400},
 	})
+}
+
+// The server accepts and refuses what the document allows and forbids. Random requests found each of these.
+func TestContractTheDocumentAgreesAboutForms(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	uid, _ := b.factory("f", "a")
+	made := 0
+	hooks, environments := "/factory/"+uid+"/webhooks", "/agent/environments"
+	hmac := func(rest string) string {
+		made++
+		return `{"name":"w` + strconv.Itoa(made) + `","auth_mode":"signature","signature_scheme":"hmac","hmac":{"header":"X-Sig"` + rest + `}}`
+	}
+	schemas := map[string]*jsonschema.Schema{}
+	for _, name := range []string{"CreateWebhookRequest", "EnvironmentRequest", "RunAgentRequest"} {
+		schemas[name] = documented(t, name)
+	}
+	for _, form := range []struct {
+		schema, path, body string
+		ok                 bool
+	}{
+		{"CreateWebhookRequest", hooks, hmac(`,"prefix":"sha256="`), true},
+		{"CreateWebhookRequest", hooks, hmac(`,"prefix":"é"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"prefix":"` + strings.Repeat("x", 65) + `"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"template":"{timestamp}.{body}","timestamp_header":"X-Time"`), true},
+		{"CreateWebhookRequest", hooks, hmac(`,"template":"{timestamp}.{body}"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"timestamp_header":"X-Time"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"template":"{id}.{body}","id_header":"X-Id"`), true},
+		{"CreateWebhookRequest", hooks, hmac(`,"template":"{id}.{body}"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"template":"{id}","id_header":"X-Id"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"template":"é{body}"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"id_header":"Host"`), false},
+		{"EnvironmentRequest", environments, `{"config":{"name":"a","setup_commands":["true"]}}`, true},
+		{"EnvironmentRequest", environments, `{"config":{"name":"b","setup_commands":[" \n"]}}`, false},
+		{"EnvironmentRequest", environments, `{"config":{"name":"c","refresh_commands":[" "]}}`, false},
+		{"RunAgentRequest", "/agent/runs", `{"prompt":"p","config":{"mcp_servers":{"a":{"command":"true"}}}}`, true},
+		{"RunAgentRequest", "/agent/runs", `{"prompt":"p","config":{"mcp_servers":{"":{"command":"true"}}}}`, false},
+	} {
+		if fits(t, schemas[form.schema], form.body) != form.ok {
+			t.Errorf("the document says otherwise: %s", form.body)
+		}
+		w := b.do(t, scenario{method: post, path: form.path, as: lineshaft.RoleManager, body: form.body})
+		if accepted := w.Code < 300; accepted != form.ok || !accepted && w.Code != 400 {
+			t.Errorf("%s: %d %s", form.body, w.Code, w.Body)
+		}
+	}
 }
