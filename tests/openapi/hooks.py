@@ -16,10 +16,15 @@ def factories():
     return os.environ["LINESHAFT_FACTORIES"].split()
 
 
+ADDRESSES = st.from_regex(
+    r"https://[a-z][a-z0-9-]{0,9}[a-z0-9](\.[a-z]{2,8}){1,3}(:[1-9][0-9]{0,3})?(/([!$&-.0-;=@-Z_a-z~]|%[0-9A-F]{2}){1,9}){0,3}(\?[a-z]{1,8}=[A-Za-z0-9]{0,9})?",
+    fullmatch=True,
+)
+
 # A schema can say the form of a value, and the document does. It cannot say which things a
 # server has: these are those of tests/openapi/run, or the empty text, which means none.
 # Nor can it say that a time is in the future, that a cron expression comes true, which time
-# zones there are, what a cursor holds, or that a skill without an owner needs a factory or
+# zones there are, what a cursor holds, what an address may be made of, or that a skill without an owner needs a factory or
 # an environment that has it; and a webhook's scheme decides what its secret is.
 FORMATS = {
     "agent-name": st.just(""),
@@ -31,6 +36,8 @@ FORMATS = {
     "environment-id": st.just(""),
     "existing-factory-uid": st.integers(1, 100).map(lambda n: factories()[n - 1]),
     "factory-uid": st.just(""),
+    "http-url": ADDRESSES,
+    "http-url-or-none": ADDRESSES | st.just(""),
     "run-id": st.just(""),
     "runner-id": st.just(""),
     "secret-name": st.integers(1, 20).map(lambda n: f"FROM_THE_TESTS_{n}"),
@@ -130,6 +137,8 @@ def before_call(context, case, kwargs):
         tell_apart((case.body.get("config") or {}).get("github_repos"), "repo")
         for config in (case.body, case.body.get("config") or {}, case.body.get("agent_config") or {}):
             say_skill_once(config)
+            if isinstance(config.get("mcp_servers"), list):
+                tell_apart(config["mcp_servers"], "name")
             name_once(config)
         for trigger in case.body.get("triggers") or []:
             fit_filter(trigger)
@@ -180,8 +189,8 @@ def fit_filter(trigger):
     for name in list(filter_):
         if name in ("payload", "webhooks", "webhook_ids"):
             continue
-        if name not in keys or keys[name] in filter_ or len(json.dumps(filter_[name], ensure_ascii=False).encode()) > 256:
-            del filter_[name]  # values have at most 256 bytes, which a schema cannot count
+        if name not in keys or name == "factories" or keys[name] in filter_ or len(json.dumps(filter_[name], ensure_ascii=False).encode()) > 256:
+            del filter_[name]  # factories are there or not, and values have at most 256 bytes, which a schema cannot count
         elif isinstance(filter_[name], dict) and filter_[name].get("in") and filter_[name].get("not_in"):
             del filter_[name]["not_in"]
 
@@ -205,4 +214,4 @@ def tell_apart(items, name):
     """Gives each item another name, whatever its case: uniqueItems cannot ask for that."""
     for number, item in enumerate(items or []):
         if len(items) > 1:
-            item[name] = f"{item[name][:200]}{number}"
+            item[name] = f"{item[name][:30]}{number}"
