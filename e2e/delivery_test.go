@@ -191,11 +191,24 @@ func (r *round) check(t *testing.T, database string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	accepted := map[string]lineshaft.Delivery{} // by identity
-	duplicates := 0
-	for before := ""; ; {
-		page, more, err := s.ListDeliveries(t.Context(), r.hook.uid, before, "", 500)
-		if err != nil {
+	accepted, duplicates := r.hook.logged(t, s)
+	for _, p := range r.parcels {
+		r.checkParcel(t, s, p, accepted[fmt.Sprint("parcel-", p.number)])
+	}
+	if len(accepted) != len(r.parcels) {
+		t.Errorf("%d accepted, %d sent", len(accepted), len(r.parcels))
+	}
+	t.Logf("%d parcels, %d sent again after an answer was lost", len(r.parcels), duplicates)
+}
+
+// logged reads the log of the webhook: what was accepted, by identity, and how often it came again.
+func (h hook) logged(t *testing.T, s *store.Store) (accepted map[string]lineshaft.Delivery, duplicates int) {
+	t.Helper()
+	accepted = map[string]lineshaft.Delivery{}
+	for before, more := "", true; more; {
+		var page []lineshaft.Delivery
+		var err error
+		if page, more, err = s.ListDeliveries(t.Context(), h.uid, before, "", 500); err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range page {
@@ -209,17 +222,8 @@ func (r *round) check(t *testing.T, database string) {
 			}
 			accepted[d.Identity] = d
 		}
-		if !more {
-			break
-		}
 	}
-	for _, p := range r.parcels {
-		r.checkParcel(t, s, p, accepted[fmt.Sprint("parcel-", p.number)])
-	}
-	if len(accepted) != len(r.parcels) {
-		t.Errorf("%d accepted, %d sent", len(accepted), len(r.parcels))
-	}
-	t.Logf("%d parcels, %d sent again after an answer was lost", len(r.parcels), duplicates)
+	return accepted, duplicates
 }
 
 // checkParcel checks one delivery: it is the acknowledged one, each
