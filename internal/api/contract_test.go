@@ -168,7 +168,7 @@ func TestContractTheDocumentAgreesAboutForms(t *testing.T) {
 		return `{"name":"w` + strconv.Itoa(made) + `","auth_mode":"signature","signature_scheme":"hmac","hmac":{"header":"X-Sig"` + rest + `}}`
 	}
 	schemas := map[string]*jsonschema.Schema{}
-	for _, name := range []string{"CreateWebhookRequest", "EnvironmentRequest", "RunAgentRequest"} {
+	for _, name := range []string{"CancelRunsRequest", "CreateWebhookRequest", "EnvironmentRequest", "RunAgentRequest"} {
 		schemas[name] = documented(t, name)
 	}
 	for _, form := range []struct {
@@ -189,6 +189,8 @@ func TestContractTheDocumentAgreesAboutForms(t *testing.T) {
 		{"EnvironmentRequest", environments, `{"config":{"name":"a","setup_commands":["true"]}}`, true},
 		{"EnvironmentRequest", environments, `{"config":{"name":"b","setup_commands":[" \n"]}}`, false},
 		{"EnvironmentRequest", environments, `{"config":{"name":"c","refresh_commands":[" "]}}`, false},
+		{"CancelRunsRequest", "/agent/runs/cancel", `{"filter":{"factory_uid":["a"` + strings.Repeat(`,"a"`, 19) + `]}}`, true},
+		{"CancelRunsRequest", "/agent/runs/cancel", `{"filter":{"factory_uid":["a"` + strings.Repeat(`,"a"`, 20) + `]}}`, false},
 		{"RunAgentRequest", "/agent/runs", `{"prompt":"p","config":{"mcp_servers":{"a":{"command":"true"}}}}`, true},
 		{"RunAgentRequest", "/agent/runs", `{"prompt":"p","config":{"mcp_servers":{"":{"command":"true"}}}}`, false},
 	} {

@@ -183,11 +183,15 @@ def keys_of(provider, event):
 def fit_filter(trigger):
     """Leaves a filter the keys that its event has, of an alias and its key one, and of a value
     that is both in in and in not_in the first."""
+    if trigger["provider"] == "webhook":  # which has to name one
+        trigger.update(provider="run", event="finished", filter={"states": ["FAILED"]})
     filter_, keys = trigger.get("filter") or {}, keys_of(trigger["provider"], trigger["event"])
     if filter_.get("payload"):
         filter_["payload"] = {"action": ["opened"]}  # conditions may nest, and each has operators of its own
+    filter_.pop("webhook_ids", None)  # a new factory has none to name
+    filter_.pop("webhooks", None)
     for name in list(filter_):
-        if name in ("payload", "webhooks", "webhook_ids"):
+        if name == "payload":
             continue
         if name not in keys or name == "factories" or keys[name] in filter_ or len(json.dumps(filter_[name], ensure_ascii=False).encode()) > 256:
             del filter_[name]  # factories are there or not, and values have at most 256 bytes, which a schema cannot count
