@@ -80,6 +80,13 @@ faults: build ## Make faults for MINUTES=10 on ENGINE=sqlite or postgres; any br
 	@mkdir -p bin && go build -o bin/faults ./e2e/faults
 	@exec bin/faults -engine $(ENGINE) -minutes $(MINUTES) -seed $(SEED) -parts e2e/faults/parts -report docs/fault-report.md
 
+# CI has no commits but its own; this needs those of tests/upgrade/make.
+.PHONY: neighbours
+neighbours: build ## Run the version before beside this one, servers and workers, under load.
+	@before=$$(OLD_PROGRAMS=bin tests/upgrade/make program) && \
+		exec env CI=true LINESHAFT_TEST_FULL=1 LINESHAFT_BIN=$(CURDIR)/bin/lineshaft LINESHAFT_BIN_BEFORE=$$before \
+		scripts/with-postgres --no-fsync go test -count=1 -timeout 20m -v ./e2e -run 'TestD3VersionsSideBySide|TestD3WorkersOfTheOtherVersion'
+
 # EXAMPLES=700 makes 100,000 requests of it.
 EXAMPLES ?= 0
 .PHONY: contract

@@ -23,13 +23,14 @@ type flow struct {
 	wg     sync.WaitGroup
 	mu     sync.Mutex
 	known  map[int]*parcel // by number; acknowledged, and not changed any more
+	urls   []string        // of the nodes that take deliveries
 }
 
-// startFlow sends deliveries to a node, about a hundred a second, until stop.
+// startFlow sends deliveries to a node, and to those that join, about a hundred a second, until stop.
 func startFlow(t *testing.T, n *node) *flow {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	f := &flow{hook: newHook(n), cancel: cancel, known: map[int]*parcel{}}
+	f := &flow{hook: newHook(n), cancel: cancel, known: map[int]*parcel{}, urls: []string{n.url}}
 	t.Cleanup(f.stop)
 	const senders = 4
 	for first := range senders {
@@ -39,6 +40,7 @@ func startFlow(t *testing.T, n *node) *flow {
 			defer c.CloseIdleConnections()
 			tick := time.NewTicker(senders * 10 * time.Millisecond)
 			defer tick.Stop()
+			turn := first
 			for number := first; ; number += senders {
 				select {
 				case <-ctx.Done():
@@ -47,9 +49,9 @@ func startFlow(t *testing.T, n *node) *flow {
 				}
 				p := newParcel(number, random)
 				// What was begun is sent until it is acknowledged, so that each delivery in a copy is known.
-				for done := false; !done; {
+				for done := false; !done; turn++ {
 					var err error
-					if done, err = f.hook.post(t.Context(), c, n.url, p); err != nil || t.Context().Err() != nil {
+					if done, err = f.hook.post(t.Context(), c, f.url(turn), p); err != nil || t.Context().Err() != nil {
 						t.Errorf("parcel %d: %v", number, err)
 						return
 					}
@@ -61,6 +63,19 @@ func startFlow(t *testing.T, n *node) *flow {
 		})
 	}
 	return f
+}
+
+// join sends deliveries also to another node.
+func (f *flow) join(n *node) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.urls = append(f.urls, n.url)
+}
+
+func (f *flow) url(turn int) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.urls[turn%len(f.urls)]
 }
 
 // acknowledged is what senders have got a 202 for by now.

@@ -46,7 +46,7 @@ type hook struct {
 	all, odd string
 }
 
-// newHook makes a factory with a webhook that has no rate limit.
+// newHook makes a factory with a webhook that has no rate limit. No worker executes its runs.
 func newHook(n *node) hook {
 	n.t.Helper()
 	var f, w, all, odd struct{ UID, Secret string }
@@ -54,7 +54,7 @@ func newHook(n *node) hook {
 	h := hook{factory: f.UID}
 	n.answerOf("POST", "/factory/"+f.UID+"/webhooks", `{"name": "ci", "rate_limit": 0}`, &w)
 	h.uid, h.secret = w.UID, w.Secret
-	automation := `{"name": %q, "prompt": "look", "triggers": [{"provider": "webhook", "event": "received", "filter": {"webhook_ids": [%q], "payload": %s}}]}`
+	automation := `{"name": %q, "prompt": "look", "config": {"worker_host": "nobody"}, "triggers": [{"provider": "webhook", "event": "received", "filter": {"webhook_ids": [%q], "payload": %s}}]}`
 	n.answerOf("POST", "/factory/"+f.UID+"/automations", fmt.Sprintf(automation, "all", w.UID, "null"), &all)
 	n.answerOf("POST", "/factory/"+f.UID+"/automations", fmt.Sprintf(automation, "odd", w.UID, `{"odd": [true]}`), &odd)
 	h.all, h.odd = all.UID, odd.UID
