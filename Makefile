@@ -27,6 +27,8 @@ STEP := @scripts/step
 FAST = $(shell go list ./... | grep -vE '/(e2e|bench|tests)(/|$$)')
 # How long `make fuzz` stays with each target.
 FUZZTIME ?= 30s
+# How many inputs of each target testdata has at most, so that every test tries them.
+FUZZKEEP ?= 10
 
 .PHONY: help
 help: ## Show this list.
@@ -94,8 +96,8 @@ contract: build ## Hold the OpenAPI document against a server with schemathesis;
 	@exec env LINESHAFT_CONTRACT_EXAMPLES=$(EXAMPLES) LINESHAFT_BIN=$(CURDIR)/bin/lineshaft tests/openapi/run
 
 .PHONY: fuzz
-fuzz: ## Fuzz every target in turn, FUZZTIME=30s each.
-	@scripts/fuzz $(FUZZTIME)
+fuzz: ## Fuzz every target in turn, FUZZTIME=30s each; FUZZKEEP=10 new inputs of each are kept in testdata.
+	@exec env LINESHAFT_FUZZ_KEEP=$(FUZZKEEP) scripts/fuzz $(FUZZTIME) $(FUZZ)
 
 .PHONY: bench
 bench: ## Run the benchmark program on both engines.
