@@ -58,12 +58,10 @@ test-fast: ## Go tests of the packages on SQLite, for the inner loop. PKG=./inte
 # With LINESHAFT_TEST_KUBERNETES=FOLDER, what scripts/kubernetes-control-plane FOLDER
 # built, this and `make test` also use a real Kubernetes control plane.
 .PHONY: soak
-soak: ## The Go tests with all their rounds; takes hours.
+soak: build ## All rounds of the long tests, in parts; takes a day. PART="rolling store" runs some; scripts/soak --list names them.
 	$(STEP) "install what is missing" scripts/install-deps --all
 	$(STEP) "install the agents that are tested" tests/agents/install
-	@$(MAKE) faults ENGINE=sqlite MINUTES=45
-	@$(MAKE) faults ENGINE=postgres MINUTES=45
-	@exec env CGO_ENABLED=1 CI=true LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres --no-fsync $(GOTEST) -race -count=1 -timeout 6h $(or $(PKG),./...)
+	@exec env LINESHAFT_BIN=$(CURDIR)/bin/lineshaft scripts/soak $(PART)
 
 # CONTRIBUTING.md says what is in which.
 .PHONY: test-all
