@@ -162,15 +162,12 @@ func TestContractTheDocumentAgreesAboutForms(t *testing.T) {
 	b := newServer(t)
 	uid, _ := b.factory("f", "a")
 	made := 0
-	hooks, environments := "/factory/"+uid+"/webhooks", "/agent/environments"
+	hooks, environments, definition := "/factory/"+uid+"/webhooks", "/agent/environments", "/factory/"+uid+"/definition"
 	hmac := func(rest string) string {
 		made++
 		return `{"name":"w` + strconv.Itoa(made) + `","auth_mode":"signature","signature_scheme":"hmac","hmac":{"header":"X-Sig"` + rest + `}}`
 	}
 	schemas := map[string]*jsonschema.Schema{}
-	for _, name := range []string{"CancelRunsRequest", "CreateWebhookRequest", "EnvironmentRequest", "RunAgentRequest"} {
-		schemas[name] = documented(t, name)
-	}
 	for _, form := range []struct {
 		schema, path, body string
 		ok                 bool
@@ -191,9 +188,20 @@ func TestContractTheDocumentAgreesAboutForms(t *testing.T) {
 		{"EnvironmentRequest", environments, `{"config":{"name":"c","refresh_commands":[" "]}}`, false},
 		{"CancelRunsRequest", "/agent/runs/cancel", `{"filter":{"factory_uid":["a"` + strings.Repeat(`,"a"`, 19) + `]}}`, true},
 		{"CancelRunsRequest", "/agent/runs/cancel", `{"filter":{"factory_uid":["a"` + strings.Repeat(`,"a"`, 20) + `]}}`, false},
+		{"DefinitionRequest", definition + "/validate", `{"files":{"factory.yaml":"schemaVersion: v1alpha1\nname: f\n"}}`, true},
+		{"DefinitionRequest", definition + "/validate", `{"files":null}`, false},
+		{"DefinitionRequest", definition + "/plan", `{"files":null}`, false},
+		{"DefinitionRequest", definition + "/validate", `{"files":{"factory.yaml":null}}`, false},
+		{"ApplyDefinitionRequest", definition + "/apply", `{"files":null}`, false},
+		{"PublishedFolder", "/factory-files/validate", `{"files":null}`, false},
+		{"PublishedFolder", "/factory-files/validate", `{"files":{"factory.yaml":null}}`, false},
+		{"PublishedFolder", "/factory-files/validate", `{"files":[{"path":"factory.yaml","content":null}]}`, false},
 		{"RunAgentRequest", "/agent/runs", `{"prompt":"p","config":{"mcp_servers":{"a":{"command":"true"}}}}`, true},
 		{"RunAgentRequest", "/agent/runs", `{"prompt":"p","config":{"mcp_servers":{"":{"command":"true"}}}}`, false},
 	} {
+		if schemas[form.schema] == nil {
+			schemas[form.schema] = documented(t, form.schema)
+		}
 		if fits(t, schemas[form.schema], form.body) != form.ok {
 			t.Errorf("the document says otherwise: %s", form.body)
 		}
