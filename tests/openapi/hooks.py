@@ -129,16 +129,22 @@ def before_call(context, case, kwargs):
         case.body = whole(case.body)
         if case.path.endswith("/test-filter"):
             case.body["filter"] = {"payload": {"action": ["opened"]}}  # which keys there are depends on the event
+            case.body.pop("event", None)  # and which events on the provider
+            case.body.pop("provider", None)
         if case.path.endswith("/webhooks") and case.body.get("secret_name"):
             del case.body["secret_name"]  # the scheme decides which values are secrets of it
         if case.path == "/factory-files/plan" or "/definition/" in case.path and "files" in case.body:
             case.body["files"] = FOLDER
+        if isinstance(case.body.get("files"), list):
+            tell_apart(case.body["files"], "path")
         tell_apart(case.body.get("attachments"), "file_name")
         tell_apart((case.body.get("config") or {}).get("github_repos"), "repo")
         for config in (case.body, case.body.get("config") or {}, case.body.get("agent_config") or {}):
             say_skill_once(config)
             if isinstance(config.get("mcp_servers"), list):
                 tell_apart(config["mcp_servers"], "name")
+            elif config.get("mcp_servers"):  # a name has at most 128 bytes, which a schema cannot count
+                config["mcp_servers"] = {name[:32]: server for name, server in config["mcp_servers"].items()}
             name_once(config)
         for trigger in case.body.get("triggers") or []:
             fit_filter(trigger)
