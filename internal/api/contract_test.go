@@ -215,4 +215,5 @@ func TestContractTheDocumentAgreesAboutForms(t *testing.T) {
 			t.Errorf("%s: %d %s", form.body, w.Code, w.Body)
 		}
 	}
+	b.check(t, scenario{method: get, path: "/agent/runs?metadata[k]=" + strings.Repeat("0", 257), as: lineshaft.RoleViewer, status: 400, has: []string{"metadata.k: "}})
 }
