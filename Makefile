@@ -27,6 +27,8 @@ STEP := @scripts/step
 FAST = $(shell go list ./... | grep -vE '/(e2e|bench|tests)(/|$$)')
 # How long `make fuzz` stays with each target.
 FUZZTIME ?= 30s
+# How many inputs of each target testdata has at most, so that every test tries them.
+FUZZKEEP ?= 10
 
 .PHONY: help
 help: ## Show this list.
@@ -56,12 +58,10 @@ test-fast: ## Go tests of the packages on SQLite, for the inner loop. PKG=./inte
 # With LINESHAFT_TEST_KUBERNETES=FOLDER, what scripts/kubernetes-control-plane FOLDER
 # built, this and `make test` also use a real Kubernetes control plane.
 .PHONY: soak
-soak: ## The Go tests with all their rounds; takes hours.
+soak: build ## All rounds of the long tests, in parts; takes a day. PART="rolling store" runs some; scripts/soak --list names them.
 	$(STEP) "install what is missing" scripts/install-deps --all
 	$(STEP) "install the agents that are tested" tests/agents/install
-	@$(MAKE) faults ENGINE=sqlite MINUTES=45
-	@$(MAKE) faults ENGINE=postgres MINUTES=45
-	@exec env CGO_ENABLED=1 CI=true LINESHAFT_TEST_FULL=1 LINESHAFT_SOAK=1 scripts/with-postgres --no-fsync $(GOTEST) -race -count=1 -timeout 6h $(or $(PKG),./...)
+	@exec env LINESHAFT_BIN=$(CURDIR)/bin/lineshaft scripts/soak $(PART)
 
 # CONTRIBUTING.md says what is in which.
 .PHONY: test-all
@@ -80,6 +80,13 @@ faults: build ## Make faults for MINUTES=10 on ENGINE=sqlite or postgres; any br
 	@mkdir -p bin && go build -o bin/faults ./e2e/faults
 	@exec bin/faults -engine $(ENGINE) -minutes $(MINUTES) -seed $(SEED) -parts e2e/faults/parts -report docs/fault-report.md
 
+# CI has no commits but its own; this needs those of tests/upgrade/make.
+.PHONY: neighbours
+neighbours: build ## Run the version before beside this one, servers and workers, under load.
+	@before=$$(OLD_PROGRAMS=bin tests/upgrade/make program) && \
+		exec env CI=true LINESHAFT_TEST_FULL=1 LINESHAFT_BIN=$(CURDIR)/bin/lineshaft LINESHAFT_BIN_BEFORE=$$before \
+		scripts/with-postgres --no-fsync go test -count=1 -timeout 20m -v ./e2e -run 'TestD3VersionsSideBySide|TestD3WorkersOfTheOtherVersion'
+
 # EXAMPLES=700 makes 100,000 requests of it.
 EXAMPLES ?= 0
 .PHONY: contract
@@ -87,8 +94,8 @@ contract: build ## Hold the OpenAPI document against a server with schemathesis;
 	@exec env LINESHAFT_CONTRACT_EXAMPLES=$(EXAMPLES) LINESHAFT_BIN=$(CURDIR)/bin/lineshaft tests/openapi/run
 
 .PHONY: fuzz
-fuzz: ## Fuzz every target in turn, FUZZTIME=30s each.
-	@scripts/fuzz $(FUZZTIME)
+fuzz: ## Fuzz every target in turn, FUZZTIME=30s each; FUZZKEEP=10 new inputs of each are kept in testdata.
+	@exec env LINESHAFT_FUZZ_KEEP=$(FUZZKEEP) scripts/fuzz $(FUZZTIME) $(FUZZ)
 
 .PHONY: bench
 bench: ## Run the benchmark program on both engines.

@@ -90,9 +90,12 @@ func (f RunFilter) Validate() error {
 			return Invalid(list.field, "%d values are too many; at most %d are allowed, so ask several times or leave the filter out", list.size, MaxFilterValues)
 		}
 	}
-	for key := range f.Metadata {
+	for key, value := range f.Metadata {
 		if !validMetadataKey(key) {
 			return Invalid("metadata", "no run has a key %q; a key has 1 to 64 of the characters A-Z a-z 0-9 . _ -", Clip(key, 80))
+		}
+		if len(value) > MaxMetadataValue {
+			return Invalid("metadata."+key, "no run has a value of %d bytes; a value has at most %d", len(value), MaxMetadataValue)
 		}
 	}
 	return nil

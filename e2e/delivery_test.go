@@ -46,7 +46,7 @@ type hook struct {
 	all, odd string
 }
 
-// newHook makes a factory with a webhook that has no rate limit.
+// newHook makes a factory with a webhook that has no rate limit. No worker executes its runs.
 func newHook(n *node) hook {
 	n.t.Helper()
 	var f, w, all, odd struct{ UID, Secret string }
@@ -54,7 +54,7 @@ func newHook(n *node) hook {
 	h := hook{factory: f.UID}
 	n.answerOf("POST", "/factory/"+f.UID+"/webhooks", `{"name": "ci", "rate_limit": 0}`, &w)
 	h.uid, h.secret = w.UID, w.Secret
-	automation := `{"name": %q, "prompt": "look", "triggers": [{"provider": "webhook", "event": "received", "filter": {"webhook_ids": [%q], "payload": %s}}]}`
+	automation := `{"name": %q, "prompt": "look", "config": {"worker_host": "nobody"}, "triggers": [{"provider": "webhook", "event": "received", "filter": {"webhook_ids": [%q], "payload": %s}}]}`
 	n.answerOf("POST", "/factory/"+f.UID+"/automations", fmt.Sprintf(automation, "all", w.UID, "null"), &all)
 	n.answerOf("POST", "/factory/"+f.UID+"/automations", fmt.Sprintf(automation, "odd", w.UID, `{"odd": [true]}`), &odd)
 	h.all, h.odd = all.UID, odd.UID
@@ -191,11 +191,24 @@ func (r *round) check(t *testing.T, database string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
-	accepted := map[string]lineshaft.Delivery{} // by identity
-	duplicates := 0
-	for before := ""; ; {
-		page, more, err := s.ListDeliveries(t.Context(), r.hook.uid, before, "", 500)
-		if err != nil {
+	accepted, duplicates := r.hook.logged(t, s)
+	for _, p := range r.parcels {
+		r.checkParcel(t, s, p, accepted[fmt.Sprint("parcel-", p.number)])
+	}
+	if len(accepted) != len(r.parcels) {
+		t.Errorf("%d accepted, %d sent", len(accepted), len(r.parcels))
+	}
+	t.Logf("%d parcels, %d sent again after an answer was lost", len(r.parcels), duplicates)
+}
+
+// logged reads the log of the webhook: what was accepted, by identity, and how often it came again.
+func (h hook) logged(t *testing.T, s *store.Store) (accepted map[string]lineshaft.Delivery, duplicates int) {
+	t.Helper()
+	accepted = map[string]lineshaft.Delivery{}
+	for before, more := "", true; more; {
+		var page []lineshaft.Delivery
+		var err error
+		if page, more, err = s.ListDeliveries(t.Context(), h.uid, before, "", 500); err != nil {
 			t.Fatal(err)
 		}
 		for _, d := range page {
@@ -209,17 +222,8 @@ func (r *round) check(t *testing.T, database string) {
 			}
 			accepted[d.Identity] = d
 		}
-		if !more {
-			break
-		}
 	}
-	for _, p := range r.parcels {
-		r.checkParcel(t, s, p, accepted[fmt.Sprint("parcel-", p.number)])
-	}
-	if len(accepted) != len(r.parcels) {
-		t.Errorf("%d accepted, %d sent", len(accepted), len(r.parcels))
-	}
-	t.Logf("%d parcels, %d sent again after an answer was lost", len(r.parcels), duplicates)
+	return accepted, duplicates
 }
 
 // checkParcel checks one delivery: it is the acknowledged one, each

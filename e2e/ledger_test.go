@@ -53,7 +53,7 @@ func TestD2NothingAcknowledgedIsLost(t *testing.T) {
 		clients, done := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		for i := range 16 {
-			wg.Go(func() { book.play(clients, n.client(), fence, rand.New(rand.NewPCG(seed, uint64(i)))) })
+			wg.Go(func() { book.play(clients, n.client(), fence, "", rand.New(rand.NewPCG(seed, uint64(i)))) })
 		}
 		killer := rand.New(rand.NewPCG(seed, 99))
 		for range cycles {
@@ -78,14 +78,16 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// play is one client: mostly it creates, sometimes it continues or cancels a run of its own.
-func (l *ledger) play(ctx context.Context, c *client.Client, fence string, r *rand.Rand) {
+// play is one client: mostly it creates, sometimes it continues or cancels a run of its own. A worker
+// executes them, or the server's own if there is no name.
+func (l *ledger) play(ctx context.Context, c *client.Client, fence, worker string, r *rand.Rand) {
 	var mine []*entry
+	config := &client.AgentConfig{WorkerHost: worker, Retry: &client.Retry{MaxAttempts: 3}}
 	for ctx.Err() == nil {
 		call, cancel := context.WithTimeout(ctx, 5*time.Second)
 		switch dice := r.IntN(10); {
 		case dice < 5 || len(mine) == 0:
-			started, err := c.Runs.Create(call, client.RunRequest{Prompt: script(fence, r), Config: &client.AgentConfig{Retry: &client.Retry{MaxAttempts: 3}}})
+			started, err := c.Runs.Create(call, client.RunRequest{Prompt: script(fence, r), Config: config})
 			if err == nil {
 				e := &entry{runID: started.RunID}
 				mine = append(mine, e)

@@ -51,6 +51,7 @@ type node struct {
 	cmd      *exec.Cmd
 	exited   chan struct{}
 	extraEnv []string
+	bin      string // another build than the usual, if it is set
 }
 
 // newNode prepares a server on a free port; start starts it.
@@ -82,6 +83,9 @@ func (n *node) launch() {
 	bin, err := binary()
 	if err != nil {
 		n.t.Fatal(err)
+	}
+	if n.bin != "" {
+		bin = n.bin
 	}
 	n.cmd = exec.Command(bin, n.args...)
 	n.cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME"), "LINESHAFT_ADMIN_KEY=" + adminKey, "LINESHAFT_MASTER_KEY=" + masterKey}, n.extraEnv...)

@@ -147,13 +147,13 @@ func (m *MCPServers) MarshalJSON() ([]byte, error) {
 // Schema implements huma.SchemaProvider. The choice between map and list is for
 // readers: huma could only say that neither fits.
 func (*MCPServers) Schema(r huma.Registry) *huma.Schema {
-	server := r.Schema(reflect.TypeFor[MCPServerConfig](), true, "")
+	server, name := r.Schema(reflect.TypeFor[MCPServerConfig](), true, ""), map[string]any{"type": "string", "minLength": 1, "maxLength": 128}
 	return &huma.Schema{
 		Description: "Tool servers by name, or a list of them in which each has a name.",
 		Extensions: map[string]any{"oneOf": []any{
-			map[string]any{"type": "object", "additionalProperties": server},
+			map[string]any{"type": "object", "propertyNames": name, "additionalProperties": server},
 			map[string]any{"type": "array", "items": map[string]any{"allOf": []any{server, map[string]any{
-				"required": []string{"name"}, "properties": map[string]any{"name": map[string]any{"type": "string", "minLength": 1, "maxLength": 128}},
+				"required": []string{"name"}, "properties": map[string]any{"name": name},
 			}}}},
 		}},
 	}

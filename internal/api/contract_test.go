@@ -3,8 +3,11 @@ package api
 import (
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/problem"
@@ -151,4 +154,66 @@ func TestW18FiltersAreTestedOnWhatIngressTakes(t *testing.T) {
 		{name: "payload", method: post, path: path, as: as, body: "{\"filter\":{\"payload\":{\"a\":[\"b\"]}},\"payload\":{\"a\":\"\\u0000\"}}", status: 200, has: []string{`"would_trigger":false`}},
 		{name: "elsewhere", method: post, path: path, as: as, body: "{\"filter\":{},\"delivery_id\":\"\\u0000\"}", status: 400},
 	})
+}
+
+// The server accepts and refuses what the document allows and forbids. Random requests found each of these.
+func TestContractTheDocumentAgreesAboutForms(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	uid, _ := b.factory("f", "a")
+	made := 0
+	hooks, environments, definition := "/factory/"+uid+"/webhooks", "/agent/environments", "/factory/"+uid+"/definition"
+	hmac := func(rest string) string {
+		made++
+		return `{"name":"w` + strconv.Itoa(made) + `","auth_mode":"signature","signature_scheme":"hmac","hmac":{"header":"X-Sig"` + rest + `}}`
+	}
+	schemas := map[string]*jsonschema.Schema{}
+	for _, form := range []struct {
+		schema, path, body string
+		ok                 bool
+	}{
+		{"CreateWebhookRequest", hooks, hmac(`,"prefix":"sha256="`), true},
+		{"CreateWebhookRequest", hooks, hmac(`,"prefix":"é"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"prefix":"` + strings.Repeat("x", 65) + `"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"template":"{timestamp}.{body}","timestamp_header":"X-Time"`), true},
+		{"CreateWebhookRequest", hooks, hmac(`,"template":"{timestamp}.{body}"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"timestamp_header":"X-Time"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"template":"{id}.{body}","id_header":"X-Id"`), true},
+		{"CreateWebhookRequest", hooks, hmac(`,"template":"{id}.{body}"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"template":"{id}","id_header":"X-Id"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"template":"é{body}"`), false},
+		{"CreateWebhookRequest", hooks, hmac(`,"id_header":"Host"`), false},
+		{"EnvironmentRequest", environments, `{"config":{"name":"a","setup_commands":["true"]}}`, true},
+		{"EnvironmentRequest", environments, `{"config":{"name":"b","setup_commands":[" \n"]}}`, false},
+		{"EnvironmentRequest", environments, `{"config":{"name":"c","refresh_commands":[" "]}}`, false},
+		{"CancelRunsRequest", "/agent/runs/cancel", `{"filter":{"factory_uid":["a"` + strings.Repeat(`,"a"`, 19) + `]}}`, true},
+		{"CancelRunsRequest", "/agent/runs/cancel", `{"filter":{"factory_uid":["a"` + strings.Repeat(`,"a"`, 20) + `]}}`, false},
+		{"DefinitionRequest", definition + "/validate", `{"files":{"factory.yaml":"schemaVersion: v1alpha1\nname: f\n"}}`, true},
+		{"DefinitionRequest", definition + "/validate", `{"files":{}}`, true},
+		{"DefinitionRequest", definition + "/validate", `{"files":null}`, false},
+		{"DefinitionRequest", definition + "/plan", `{"files":null}`, false},
+		{"DefinitionRequest", definition + "/validate", `{"files":{"factory.yaml":null}}`, false},
+		{"ApplyDefinitionRequest", definition + "/apply", `{"files":null}`, false},
+		{"TestFilterRequest", "/factory/" + uid + "/test-filter", `{"filter":{},"payload":{},"provider":"webhook"}`, true},
+		{"TestFilterRequest", "/factory/" + uid + "/test-filter", `{"filter":{},"payload":{},"provider":"other"}`, false},
+		{"CancelRunsRequest", "/agent/runs/cancel", `{"filter":{"metadata":{"k":"` + strings.Repeat("0", 257) + `"}}}`, false},
+		{"CreateAgentRequest", "/agent/identities", `{"name":"a","harness":{"type":"claude","auth":{"source":"managedSecret"}}}`, false},
+		{"PublishedFolder", "/factory-files/validate", `{"files":null}`, false},
+		{"PublishedFolder", "/factory-files/validate", `{"files":{"factory.yaml":null}}`, false},
+		{"PublishedFolder", "/factory-files/validate", `{"files":[{"path":"factory.yaml","content":null}]}`, false},
+		{"RunAgentRequest", "/agent/runs", `{"prompt":"p","config":{"mcp_servers":{"a":{"command":"true"}}}}`, true},
+		{"RunAgentRequest", "/agent/runs", `{"prompt":"p","config":{"mcp_servers":{"":{"command":"true"}}}}`, false},
+	} {
+		if schemas[form.schema] == nil {
+			schemas[form.schema] = documented(t, form.schema)
+		}
+		if fits(t, schemas[form.schema], form.body) != form.ok {
+			t.Errorf("the document says otherwise: %s", form.body)
+		}
+		w := b.do(t, scenario{method: post, path: form.path, as: lineshaft.RoleManager, body: form.body})
+		if accepted := w.Code < 300; accepted != form.ok || !accepted && w.Code != 400 {
+			t.Errorf("%s: %d %s", form.body, w.Code, w.Body)
+		}
+	}
+	b.check(t, scenario{method: get, path: "/agent/runs?metadata[k]=" + strings.Repeat("0", 257), as: lineshaft.RoleViewer, status: 400, has: []string{"metadata.k: "}})
 }

@@ -81,18 +81,20 @@ func sayEmptyValues(doc *huma.OpenAPI) {
 
 // parameterRules are those of openAPIRules for parameters.
 func parameterRules() map[string]keywords {
+	most := keywords{"maxItems": lineshaft.MaxFilterValues}
 	return map[string]keywords{
 		"getRunByExternalReferenceURL url": {"minLength": 1},
 		"getRunEvents Last-Event-ID":       {"pattern": "^[0-9]{0,18}$"},
-		"listAgents repo":                  {"pattern": "^([A-Za-z0-9_][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9._-]{0,99})+)?$"},
+		"listRuns factory_uid":             most, "listRuns source": most, "listTasks factory_uid": most, "listTasks source": most,
+		"listAgents repo": {"pattern": "^([A-Za-z0-9_][A-Za-z0-9._-]{0,99}(/[A-Za-z0-9_][A-Za-z0-9._-]{0,99})+)?$"},
 	}
 }
 
 // createdBy says where the answer of an operation that creates something has what the
 // paths of that thing name.
-func createdBy() map[string]map[string]string {
+func createdBy() map[string]map[string]any {
 	const factory = "$request.path.factoryUid"
-	return map[string]map[string]string{
+	return map[string]map[string]any{
 		"createRun":            {"runId": "$response.body#/run_id"},
 		"runAgent":             {"runId": "$response.body#/run_id"},
 		"createTask":           {"runId": "$response.body#/run_id"},
@@ -122,18 +124,10 @@ func link(doc *huma.OpenAPI) {
 		created.Links = map[string]*huma.Link{}
 		for _, to := range operations {
 			if slices.Equal(slices.Sorted(maps.Keys(parameters)), variables(to.Path)) {
-				created.Links[to.OperationID] = &huma.Link{OperationID: to.OperationID, Parameters: anyValues(parameters)}
+				created.Links[to.OperationID] = &huma.Link{OperationID: to.OperationID, Parameters: parameters}
 			}
 		}
 	}
-}
-
-func anyValues(texts map[string]string) map[string]any {
-	out := map[string]any{}
-	for name, text := range texts {
-		out[name] = text
-	}
-	return out
 }
 
 // variables are the names in the braces of a path, in order of their letters.

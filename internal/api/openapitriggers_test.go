@@ -13,8 +13,8 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
-// triggerSchema is what the document says about triggers.
-func triggerSchema(t *testing.T) *jsonschema.Schema {
+// documented is what the document says about a type.
+func documented(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	text, err := build(Deps{Control: &control.Service{}}).openAPIJSON()
 	if err != nil {
@@ -28,7 +28,7 @@ func triggerSchema(t *testing.T) *jsonschema.Schema {
 	if err := compiler.AddResource("openapi.json", doc); err != nil {
 		t.Fatal(err)
 	}
-	schema, err := compiler.Compile("openapi.json#/components/schemas/Trigger")
+	schema, err := compiler.Compile("openapi.json#/components/schemas/" + name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func fits(t *testing.T, schema *jsonschema.Schema, text string) bool {
 // The document allows every event of the table, and no other.
 func TestF6TheDocumentHasEveryEvent(t *testing.T) {
 	t.Parallel()
-	schema := triggerSchema(t)
+	schema := documented(t, "Trigger")
 	more := map[string]string{
 		"webhook": `,"filter":{"webhooks":["a"]}`, "schedule": `,"schedule":"@daily"`,
 		"teams": `,"filter":{"team_ids":["a"],"channel_ids":["b"]}`,
@@ -75,7 +75,7 @@ func TestF6TheDocumentHasEveryEvent(t *testing.T) {
 // The server accepts and refuses what the document allows and forbids.
 func TestF6TheDocumentAgreesAboutTriggers(t *testing.T) {
 	t.Parallel()
-	schema, b := triggerSchema(t), newServer(t)
+	schema, b := documented(t, "Trigger"), newServer(t)
 	uid, _ := b.factory("f", "a")
 	number := 0
 	for trigger, ok := range map[string]bool{

@@ -16,10 +16,15 @@ def factories():
     return os.environ["LINESHAFT_FACTORIES"].split()
 
 
+ADDRESSES = st.from_regex(
+    r"https://[a-z][a-z0-9-]{0,9}[a-z0-9](\.[a-z]{2,8}){1,3}(:[1-9][0-9]{0,3})?(/([!$&-.0-;=@-Z_a-z~]|%[0-9A-F]{2}){1,9}){0,3}(\?[a-z]{1,8}=[A-Za-z0-9]{0,9})?",
+    fullmatch=True,
+)
+
 # A schema can say the form of a value, and the document does. It cannot say which things a
 # server has: these are those of tests/openapi/run, or the empty text, which means none.
 # Nor can it say that a time is in the future, that a cron expression comes true, which time
-# zones there are, what a cursor holds, or that a skill without an owner needs a factory or
+# zones there are, what a cursor holds, what an address may be made of, or that a skill without an owner needs a factory or
 # an environment that has it; and a webhook's scheme decides what its secret is.
 FORMATS = {
     "agent-name": st.just(""),
@@ -31,6 +36,8 @@ FORMATS = {
     "environment-id": st.just(""),
     "existing-factory-uid": st.integers(1, 100).map(lambda n: factories()[n - 1]),
     "factory-uid": st.just(""),
+    "http-url": ADDRESSES,
+    "http-url-or-none": ADDRESSES | st.just(""),
     "run-id": st.just(""),
     "runner-id": st.just(""),
     "secret-name": st.integers(1, 20).map(lambda n: f"FROM_THE_TESTS_{n}"),
@@ -122,17 +129,26 @@ def before_call(context, case, kwargs):
         case.body = whole(case.body)
         if case.path.endswith("/test-filter"):
             case.body["filter"] = {"payload": {"action": ["opened"]}}  # which keys there are depends on the event
+            case.body.pop("event", None)  # and which events on the provider
+            case.body.pop("provider", None)
         if case.path.endswith("/webhooks") and case.body.get("secret_name"):
             del case.body["secret_name"]  # the scheme decides which values are secrets of it
         if case.path == "/factory-files/plan" or "/definition/" in case.path and "files" in case.body:
             case.body["files"] = FOLDER
+        if isinstance(case.body.get("files"), list):
+            tell_apart(case.body["files"], "path")
         tell_apart(case.body.get("attachments"), "file_name")
         tell_apart((case.body.get("config") or {}).get("github_repos"), "repo")
         for config in (case.body, case.body.get("config") or {}, case.body.get("agent_config") or {}):
             say_skill_once(config)
+            if isinstance(config.get("mcp_servers"), list):
+                tell_apart(config["mcp_servers"], "name")
+            elif config.get("mcp_servers"):  # a name has at most 128 bytes, which a schema cannot count
+                config["mcp_servers"] = {name[:32]: server for name, server in config["mcp_servers"].items()}
             name_once(config)
         for trigger in case.body.get("triggers") or []:
             fit_filter(trigger)
+        fit_template(case.body.get("hmac"))
 
 
 def whole(value):
@@ -173,18 +189,39 @@ def keys_of(provider, event):
 def fit_filter(trigger):
     """Leaves a filter the keys that its event has, of an alias and its key one, and of a value
     that is both in in and in not_in the first."""
+    if trigger["provider"] == "webhook":  # which has to name one
+        trigger.update(provider="run", event="finished", filter={"states": ["FAILED"]})
     filter_, keys = trigger.get("filter") or {}, keys_of(trigger["provider"], trigger["event"])
+    if filter_.get("payload"):
+        filter_["payload"] = {"action": ["opened"]}  # conditions may nest, and each has operators of its own
+    filter_.pop("webhook_ids", None)  # a new factory has none to name
+    filter_.pop("webhooks", None)
     for name in list(filter_):
-        if name in ("payload", "webhooks", "webhook_ids"):
+        if name == "payload":
             continue
-        if name not in keys or keys[name] in filter_ or len(json.dumps(filter_[name], ensure_ascii=False).encode()) > 256:
-            del filter_[name]  # values have at most 256 bytes, which a schema cannot count
+        if name not in keys or name == "factories" or keys[name] in filter_ or len(json.dumps(filter_[name], ensure_ascii=False).encode()) > 256:
+            del filter_[name]  # factories are there or not, and values have at most 256 bytes, which a schema cannot count
         elif isinstance(filter_[name], dict) and filter_[name].get("in") and filter_[name].get("not_in"):
             del filter_[name]["not_in"]
+
+
+def fit_template(hmac):
+    """Gives each header of a signature another name, and a template with several parts a character
+    between them: a schema cannot compare, and its pattern cannot say that each is there once."""
+    if not hmac:
+        return
+    for number, name in enumerate(("header", "timestamp_header", "id_header")):
+        if hmac.get(name):
+            hmac[name] = f"X{number}-{hmac[name][:90]}"
+    parts = [part for part in ("{timestamp}", "{id}", "{method}", "{url}") if part in (hmac.get("template") or "")]
+    if parts:
+        hmac["template"] = ".".join([*parts, "{body}"])
+    elif hmac.get("template"):
+        hmac["template"] = hmac["template"].split("{body}")[0] + "{body}"
 
 
 def tell_apart(items, name):
     """Gives each item another name, whatever its case: uniqueItems cannot ask for that."""
     for number, item in enumerate(items or []):
         if len(items) > 1:
-            item[name] = f"{item[name][:200]}{number}"
+            item[name] = f"{item[name][:30]}{number}"
