@@ -38,6 +38,7 @@ type finder struct {
 const (
 	titleWeight   = 2.6
 	headingWeight = 2.2
+	namedWeight   = 2
 )
 
 // fillers are the words of questions.
@@ -124,13 +125,17 @@ func (f *finder) likeliest(term string) string {
 
 // Find ranks the pages by a question, the best first.
 func (m *Manual) Find(question string) []Hit {
-	terms := asked(question)
+	question = strings.ReplaceAll(strings.ToLower(question), "back up", "backup")
+	terms, all := asked(question), words(question)
 	for i, term := range terms {
 		terms[i] = m.found.likeliest(term)
 	}
 	best := map[*Page]Hit{}
 	for _, s := range m.found.sections {
 		score := m.found.score(s, terms)
+		if s.named(all) {
+			score *= namedWeight
+		}
 		if score <= best[s.page].score {
 			continue
 		}
@@ -175,6 +180,21 @@ func (f *finder) score(s counted, terms []string) (score float64) {
 		score *= 0.6
 	}
 	return score * float64(matched) / float64(max(1, len(terms)))
+}
+
+// named says that a question has every word of a heading, such as that of a command, of which
+// "run" counts for nothing elsewhere.
+func (s counted) named(question []string) bool {
+	wanted := 0
+	for word := range s.heading {
+		if word == "lineshaft" {
+			continue
+		}
+		if wanted++; !slices.Contains(question, word) {
+			return false
+		}
+	}
+	return wanted > 1
 }
 
 // passage cuts a few words around the first one that was found.

@@ -56,6 +56,9 @@ var questions = map[string]string{
 	"follow a git repository":                             "repositories.md",
 	"opentelemetry traces":                                "tracing.md",
 	"skills SKILL.md":                                     "skills.md",
+	"how do I back up the database":                       "operate/backup.md",
+	"why did my delivery not start a run":                 "operate/troubleshooting.md webhooks.md",
+	"lineshaft runs delete":                               "reference/commands.md",
 	"port in use":                                         "operate/troubleshooting.md",
 	"address already in use":                              "operate/troubleshooting.md",
 	"webook answers 401":                                  "operate/troubleshooting.md webhooks.md",
@@ -103,5 +106,16 @@ func TestI7SearchShowsPassages(t *testing.T) {
 	}
 	if hits := load(t).Find(""); len(hits) != 0 {
 		t.Errorf("%d hits for no question", len(hits))
+	}
+}
+
+// A question that has all words of a heading finds that section, though "run" counts for nothing.
+func TestI7SearchFindsCommands(t *testing.T) {
+	t.Parallel()
+	m := load(t)
+	for question, want := range map[string]string{"lineshaft runs delete": "lineshaft runs delete", "delete a run": "lineshaft runs delete"} {
+		if !slices.ContainsFunc(m.Find(question), func(hit Hit) bool { return hit.Section == want }) {
+			t.Errorf("%q does not find %q", question, want)
+		}
 	}
 }
