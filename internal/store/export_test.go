@@ -139,7 +139,20 @@ func (tx *Tx) SettleSome(ctx context.Context, limit int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return tx.settleChanged(ctx, append(ids, "none"))
+	return tx.settleChanged(ctx, append(ids, "none"), nil)
+}
+
+// SettleSizes is how many runs each write takes that settles all that is noted.
+func (s *Store) SettleSizes(ctx context.Context) (sizes []int, err error) {
+	ids, err := s.texts(ctx, "SELECT DISTINCT run_id FROM run_backlog")
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.readCame(ctx, ids)
+	for _, batch := range s.weigh(ids, all) {
+		sizes = append(sizes, len(batch))
+	}
+	return sizes, err
 }
 
 // ChunkBytes is the size of a blob's rows.

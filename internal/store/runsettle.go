@@ -20,9 +20,9 @@ import (
 // runs of one creator share most of what lists go by.
 const SettleAhead = 2048
 
-// SettleBatch is how many runs are settled by one write. The more they are, the more of them
-// share a page of an index; but on SQLite others wait for the write (D-3).
-const SettleBatch = 256
+// SettleBatch is how much is settled by one write, in ordinary runs. The more they are, the more
+// of them share a page of an index; but on SQLite others wait for the write (D-3).
+const SettleBatch = 128
 
 // listColumns are what run_list has of a run; after its id those whose words are searched.
 var listColumns = []string{
@@ -43,18 +43,82 @@ func (s *Store) SettleRuns(ctx context.Context, limit int) (more bool, err error
 		return false, fmt.Errorf("read changed runs: %w", err)
 	}
 	for ids := range slices.Chunk(changed, SettleBatch) {
-		if mine, err := s.settleTogether(ctx, ids); err != nil || !mine {
+		came, err := s.readCame(ctx, ids)
+		if err != nil {
 			return false, err
+		}
+		for _, batch := range s.weigh(ids, came) {
+			if mine, err := s.settleTogether(ctx, batch, came); err != nil || !mine {
+				return false, err
+			}
 		}
 	}
 	return len(changed) == limit, nil
 }
 
+// came is what a run came with and keeps.
+type came struct {
+	metadata map[string]string
+	words    []string // of the prompt
+	err      error    // why it cannot be read
+}
+
+// renamed says that lists know other words of a run than it has.
+const renamed = `(l.title <> r.title OR COALESCE(l.name, '') <> COALESCE(r.name, '') OR COALESCE(l.skill_spec, '') <> COALESCE(r.skill_spec, ''))`
+
+// readCame reads what runs came with that lists do not know, or not by their names.
+func (r reader) readCame(ctx context.Context, ids []string) (map[string]came, error) {
+	all := map[string]came{}
+	if len(ids) == 0 {
+		return all, nil
+	}
+	args := []any{searchBytes}
+	err := r.each(ctx, `SELECT b.run_id, b.metadata, SUBSTR(b.prompt, 1, $1) FROM runs r JOIN run_bodies b ON b.run_id = r.id
+		LEFT JOIN run_list l ON l.id = r.id WHERE (l.id IS NULL OR `+renamed+") AND r.id IN "+list(&args, ids), args, func(scan rowScan) error {
+		var runID, metadata, prompt string
+		if err := scan(&runID, &metadata, &prompt); err != nil {
+			return err
+		}
+		one := came{words: SearchWords(searchedPart(prompt))}
+		if err := json.Unmarshal([]byte(metadata), &one.metadata); err != nil {
+			one.err = fmt.Errorf("decode metadata of run %s: %w", runID, err)
+		}
+		all[runID] = one
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read what runs came with: %w", err)
+	}
+	return all, nil
+}
+
+// weigh cuts runs into batches. One that could not be settled before is alone: it keeps no others
+// back.
+func (s *Store) weigh(ids []string, all map[string]came) (batches [][]string) {
+	var batch []string
+	weight := 0
+	for _, runID := range ids {
+		if _, stuck := s.stuck.Load(runID); stuck {
+			batches = append(batches, []string{runID})
+			continue
+		}
+		one := 1 + len(all[runID].metadata)/4 + len(all[runID].words)/64
+		if weight += one; weight > SettleBatch && len(batch) > 0 {
+			batches, batch, weight = append(batches, batch), nil, one
+		}
+		batch = append(batch, runID)
+	}
+	if len(batch) > 0 {
+		batches = append(batches, batch)
+	}
+	return batches
+}
+
 // settleTogether settles runs with one write. One that cannot be settled must not keep others
 // from it: each is then tried alone.
-func (s *Store) settleTogether(ctx context.Context, ids []string) (mine bool, err error) {
+func (s *Store) settleTogether(ctx context.Context, ids []string, all map[string]came) (mine bool, err error) {
 	err = s.Write(ctx, func(ctx context.Context, tx *Tx) (err error) {
-		mine, err = tx.settleChanged(ctx, ids)
+		mine, err = tx.settleChanged(ctx, ids, all)
 		return err
 	})
 	if err == nil || lineshaft.CodeOf(err) == lineshaft.CodeUnavailable || ctx.Err() != nil {
@@ -67,7 +131,7 @@ func (s *Store) settleTogether(ctx context.Context, ids []string) (mine bool, er
 		return true, nil
 	}
 	for i := range ids {
-		if _, err := s.settleTogether(ctx, ids[i:i+1]); err != nil {
+		if _, err := s.settleTogether(ctx, ids[i:i+1], all); err != nil {
 			return false, err
 		}
 	}
@@ -75,7 +139,7 @@ func (s *Store) settleTogether(ctx context.Context, ids []string) (mine bool, er
 }
 
 // settleChanged settles those of some runs that are still noted, unless another node settles.
-func (tx *Tx) settleChanged(ctx context.Context, ids []string) (mine bool, err error) {
+func (tx *Tx) settleChanged(ctx context.Context, ids []string, all map[string]came) (mine bool, err error) {
 	if mine, err := tx.ownLists(ctx); err != nil || !mine {
 		return false, err
 	}
@@ -88,7 +152,7 @@ func (tx *Tx) settleChanged(ctx context.Context, ids []string) (mine bool, err e
 		return true, nil
 	}
 	slices.Sort(changed)
-	return true, tx.settle(ctx, slices.Compact(changed))
+	return true, tx.settle(ctx, slices.Compact(changed), all)
 }
 
 // ownLists takes the right to settle until the transaction ends, unless another node has it.
@@ -108,47 +172,44 @@ type listed struct {
 	// fresh says that lists do not know it yet, renamed that they know other words, and moved
 	// that it may have tags of another time.
 	fresh, renamed, moved bool
-	// metadata is what a fresh one came with, words what is searched of one that is fresh or renamed.
-	metadata string
-	words    []string
+	// names are those of its words that may change; with it came the others.
+	names string
+	came  came
 }
 
 // readListed reads the runs that exist in one statement: all that is written of them
 // then belongs to one moment.
 func (tx *Tx) readListed(ctx context.Context, ids []string) ([]listed, error) {
-	const renamed = `(l.title <> r.title OR COALESCE(l.name, '') <> COALESCE(r.name, '') OR COALESCE(l.skill_spec, '') <> COALESCE(r.skill_spec, ''))`
-	args := []any{searchBytes}
-	query := "SELECT r." + strings.Join(listColumns, ", r.") + `, l.id IS NULL, l.id IS NOT NULL AND ` + renamed + `,
-		l.id IS NOT NULL OR r.updated_at <> r.created_at, CASE WHEN l.id IS NULL THEN b.metadata ELSE '' END,
-		CASE WHEN l.id IS NULL OR ` + renamed + ` THEN SUBSTR(b.prompt, 1, $1) ELSE '' END
-		FROM runs r JOIN run_bodies b ON b.run_id = r.id LEFT JOIN run_list l ON l.id = r.id WHERE r.id IN ` + list(&args, ids)
+	var args []any
+	query := "SELECT r." + strings.Join(listColumns, ", r.") + ", l.id IS NULL, l.id IS NOT NULL AND " + renamed + `,
+		l.id IS NOT NULL OR r.updated_at <> r.created_at FROM runs r LEFT JOIN run_list l ON l.id = r.id WHERE r.id IN ` + list(&args, ids)
 	return collect(ctx, tx.reader, "read changed runs", query, args, func(scan rowScan) (*listed, error) {
 		var one listed
-		var prompt string
 		texts := make([]*string, len(listColumns)-1)
-		dest := make([]any, 0, len(listColumns)+5)
+		dest := make([]any, 0, len(listColumns)+3)
 		for i := range texts {
 			dest = append(dest, &texts[i])
 		}
-		if err := scan(append(dest, &one.updated, &one.fresh, &one.renamed, &one.moved, &one.metadata, &prompt)...); err != nil {
+		if err := scan(append(dest, &one.updated, &one.fresh, &one.renamed, &one.moved)...); err != nil {
 			return nil, fmt.Errorf("scan run: %w", err)
 		}
 		for _, value := range texts {
 			one.row = append(one.row, value)
 		}
-		one.id = text(texts[0])
+		one.id, one.names = text(texts[0]), text(texts[1])+" "+text(texts[2])+" "+text(texts[3])
 		one.row = append(one.row, one.updated)
-		if one.fresh || one.renamed {
-			one.words = searchedWords(text(texts[1]), text(texts[2]), text(texts[3]), prompt)
-		}
 		return &one, nil
 	})
 }
 
-// settle copies what runs are to where lists look for them.
-func (tx *Tx) settle(ctx context.Context, ids []string) error {
+// settle copies what runs are to where lists look for them. What they came with was read before,
+// except of those that were renamed since.
+func (tx *Tx) settle(ctx context.Context, ids []string, all map[string]came) error {
 	runs, err := tx.readListed(ctx, ids)
 	if err != nil {
+		return err
+	}
+	if err := tx.readRest(ctx, runs, all); err != nil {
 		return err
 	}
 	copies, there := inserts{into: "run_list (" + strings.Join(listColumns, ", ") + ")", suffix: replaceListed}, map[string]bool{}
@@ -168,6 +229,28 @@ func (tx *Tx) settle(ctx context.Context, ids []string) error {
 	return tx.forgetListed(ctx, slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return there[id] }))
 }
 
+// readRest gives each run that lists do not know by its present name what it came with.
+func (tx *Tx) readRest(ctx context.Context, runs []listed, all map[string]came) error {
+	var missing []string
+	for _, run := range runs {
+		if _, known := all[run.id]; !known && (run.fresh || run.renamed) {
+			missing = append(missing, run.id)
+		}
+	}
+	more, err := tx.readCame(ctx, missing)
+	for i := range runs {
+		run := &runs[i]
+		one, known := all[run.id]
+		if !known {
+			one = more[run.id]
+		}
+		if run.came = one; one.err != nil {
+			return one.err
+		}
+	}
+	return err
+}
+
 // settleTags brings the tags of runs to their update times, and adds those that are not
 // written with the run: what it came with, and the kinds of its artifacts.
 func (tx *Tx) settleTags(ctx context.Context, runs []listed) error {
@@ -183,8 +266,10 @@ func (tx *Tx) settleTags(ctx context.Context, runs []listed) error {
 		if run.moved {
 			moved = append(moved, run.id)
 		}
-		if err := run.tag(&tags); err != nil {
-			return err
+		if run.fresh {
+			for key, value := range run.came.metadata {
+				tags.row(metadataTag(key, value), run.id, run.updated)
+			}
 		}
 	}
 	var args []any
@@ -205,28 +290,13 @@ func (tx *Tx) settleTags(ctx context.Context, runs []listed) error {
 		WHERE l.id = run_tags.run_id AND run_tags.updated_at <> l.updated_at AND run_tags.run_id IN `+list(&args, moved), args...)
 }
 
-// tag adds the tags of what a fresh run came with.
-func (run *listed) tag(tags *inserts) error {
-	if !run.fresh {
-		return nil
-	}
-	var metadata map[string]string
-	if err := json.Unmarshal([]byte(run.metadata), &metadata); err != nil {
-		return fmt.Errorf("decode metadata of run %s: %w", run.id, err)
-	}
-	for key, value := range metadata {
-		tags.row(metadataTag(key, value), run.id, run.updated)
-	}
-	return nil
-}
-
 // settleWords makes runs searchable by their words.
 func (tx *Tx) settleWords(ctx context.Context, runs []listed) error {
 	var v values
 	var ids []string
 	for _, run := range runs {
 		if run.fresh || run.renamed {
-			v.typed([]string{"TEXT", "TEXT"}, run.id, strings.Join(run.words, " "))
+			v.typed([]string{"TEXT", "TEXT"}, run.id, strings.Join(slices.Concat(SearchWords(run.names), run.came.words), " "))
 			ids = append(ids, run.id)
 		}
 	}

@@ -3,9 +3,11 @@ package store_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -307,4 +309,40 @@ func newest(t *testing.T, engine string) *store.Store {
 	must(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	return s
+}
+
+// Runs with many words and tags share a write with fewer others, so that it stays short (D-3).
+func TestD3HeavyRunsAreSettledInSmallBatches(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		sizes := func(change func(*store.NewRun)) []int {
+			settleAll(t, s)
+			for range 27 {
+				insertRun(t, s, change)
+			}
+			sizes, err := s.SettleSizes(t.Context())
+			must(t, err)
+			return sizes
+		}
+		var words strings.Builder
+		for i := range 512 {
+			fmt.Fprintf(&words, "%03x ", i)
+		}
+		heavy := func(n *store.NewRun) {
+			n.Body.Prompt, n.Body.Metadata = words.String(), map[string]string{}
+			for i := range 20 {
+				n.Body.Metadata[fmt.Sprint("key", i)] = "value"
+			}
+		}
+		if got := sizes(nil); !slices.Equal(got, []int{27}) {
+			t.Errorf("light runs are settled by %v", got)
+		}
+		if got := sizes(heavy); !slices.Equal(got, []int{9, 9, 9}) { // each weighs 14 of 128
+			t.Errorf("heavy runs are settled by %v", got)
+		}
+		settleAll(t, s)
+		if got := found(t, s, "1ff"); len(got) != 27 {
+			t.Errorf("%d runs are found by their last word", len(got))
+		}
+	})
 }

@@ -50,18 +50,18 @@ func (s *Store) scanByWords(ctx context.Context, q RunScan, words []string, foun
 		return s.scanMatching(ctx, q, words, found)
 	}
 	// The backlog first: what is settled in between is in the index by then.
-	few := s.budget / 10
-	ids, err := s.texts(ctx, "SELECT DISTINCT run_id FROM run_backlog LIMIT $1", few)
+	ids, err := s.texts(ctx, "SELECT DISTINCT run_id FROM run_backlog LIMIT $1", s.budget)
 	if err != nil {
 		return fmt.Errorf("read changed runs: %w", err)
 	}
-	if len(ids) == few { // to look at each run of the list is less then
+	if len(ids) == s.budget { // to look at each run of the list is less then
 		return s.scanMatching(ctx, q, words, found)
 	}
 	changed, err := s.searchTexts(ctx, ids)
 	if err != nil {
 		return err
 	}
+	few := s.budget / 10
 	candidates, err := s.texts(ctx, s.d.searchMatch, s.d.searchQuery(words), few)
 	if err != nil {
 		return fmt.Errorf("search runs: %w", err)
@@ -156,7 +156,7 @@ func (r reader) searchTexts(ctx context.Context, ids []string) (map[string]searc
 		if err := scan(&t.runID, &title, &name, &skill, &prompt); err != nil {
 			return err
 		}
-		t.words = searchedWords(title, text(name), text(skill), prompt)
+		t.words = SearchWords(title + " " + text(name) + " " + text(skill) + " " + searchedPart(prompt))
 		texts[t.runID] = t
 		return nil
 	})
@@ -166,13 +166,12 @@ func (r reader) searchTexts(ctx context.Context, ids []string) (map[string]searc
 	return texts, nil
 }
 
-// searchedWords are the words by which a run is found. What every delivery's run is asked
-// alike says nothing about any of them.
-func searchedWords(title, name, skill, prompt string) []string {
+// searchedPart is the part of a prompt that is searched.
+func searchedPart(prompt string) string {
 	if len(prompt) > searchBytes {
 		prompt = strings.ToValidUTF8(prompt[:searchBytes], "")
 	}
-	return SearchWords(title + " " + name + " " + skill + " " + strings.Replace(prompt, lineshaft.DeliveryNotice, "", 1))
+	return prompt
 }
 
 // RunMatches says whether a filter selects one run.

@@ -107,7 +107,7 @@ func (s *session) run(ctx context.Context, setup preset.Setup, earlier, prompt s
 }
 
 // asksForKey finds the words of agents that have no key for their model.
-var asksForKey = regexp.MustCompile(`(?i)log(ged)? ?in\b|/login|auth|api.?key|credential`)
+var asksForKey = regexp.MustCompile(`(?i)\bnot logged in\b|\bplease log ?in\b|/login\b|\b(un)?authenticat|\bunauthori[sz]ed\b|\bapi[ _-]?key\b|\bcredentials?\b`)
 
 var errLingers = errors.New("the program did not leave after its turn")
 

@@ -109,6 +109,7 @@
     const list = rows();
     if (list.length < perPage) return true;
     if (box.dataset.sort === "") return `run-${run.id}` > list.at(-1).id;
+    if (box.dataset.sort.startsWith("title")) return run.born; // a change moves no title
     return !["oldest", "updated-asc"].includes(box.dataset.sort);
   };
 
