@@ -214,7 +214,7 @@ func TestI1WebhookMistakes(t *testing.T) {
 		})
 	}
 	s := hooked(t)
-	if r := s.run(t.Context(), "webhook", "send", "w2", "--secret-file", file(t, "s", "s3cret")); r.code != shell.ExitNotFound || !strings.Contains(r.err, "waits for its provider's secret") ||
+	if r := s.run(t.Context(), "webhook", "send", "w2", "--secret-file", file(t, "s", "s3cret")); r.code != shell.ExitNotFound || !strings.Contains(r.err, "is waiting for its provider's secret") ||
 		!strings.Contains(r.err, "lineshaft webhook rotate pay --secret-file FILE") || strings.Contains(r.err, "enable") {
 		t.Errorf("%+v", r)
 	}
