@@ -159,7 +159,7 @@ func (s *ConversationsService) Get(ctx context.Context, id string) (*Conversatio
 	return get[Conversation](ctx, s.c, at("/agent/conversations/{conversation}", id), nil)
 }
 
-// Interrupt stops what the agent of the newest run does now; the run continues.
+// Interrupt stops what the agent of the newest run is doing now; the run continues.
 func (s *ConversationsService) Interrupt(ctx context.Context, id string) (*RunReference, error) {
 	return receive[RunReference](ctx, s.c, call{method: http.MethodPost, place: at("/agent/conversations/{conversation}/interrupt", id)})
 }
@@ -403,7 +403,7 @@ func (s *RunsService) Get(ctx context.Context, runID string) (*Run, error) {
 	return get[Run](ctx, s.c, at("/agent/runs/{run}", runID), nil)
 }
 
-// Interrupt stops what the agent does now; the run continues.
+// Interrupt stops what the agent is doing now; the run continues.
 func (s *RunsService) Interrupt(ctx context.Context, runID string) error {
 	return s.c.do(ctx, call{method: http.MethodPost, place: at("/agent/runs/{run}/interrupt", runID)})
 }
@@ -458,7 +458,7 @@ func (s *SchedulesService) Pause(ctx context.Context, id string) (*Schedule, err
 	return receive[Schedule](ctx, s.c, call{method: http.MethodPost, place: at("/agent/schedules/{schedule}/pause", id), replay: true})
 }
 
-// Resume lets a schedule fire from now on; runs that it missed are not made up.
+// Resume lets a schedule fire from now on; runs that it missed are skipped.
 func (s *SchedulesService) Resume(ctx context.Context, id string) (*Schedule, error) {
 	return receive[Schedule](ctx, s.c, call{method: http.MethodPost, place: at("/agent/schedules/{schedule}/resume", id), replay: true})
 }

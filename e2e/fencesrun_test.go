@@ -175,7 +175,8 @@ var (
 const docSecretText = "whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
 
 // writeFiles makes the files and the secrets that commands name: prompts are what the page
-// shows of them.
+// shows of them. A guide is followed from its top: it has to create its secrets, and to show a
+// prompt before the command that reads it.
 func (p *docPage) writeFiles(fences []pageFence, lines []string) {
 	p.t.Helper()
 	prompt := "Say hello."
@@ -184,7 +185,7 @@ func (p *docPage) writeFiles(fences []pageFence, lines []string) {
 			prompt = f.text
 		}
 	}
-	all := strings.Join(lines, "\n")
+	all, guide := strings.Join(lines, "\n"), strings.HasPrefix(p.name, "docs/guides/")
 	for _, found := range docFile.FindAllStringSubmatch(all, -1) {
 		switch {
 		case found[2] == "issue.json": // every page has it
@@ -193,6 +194,9 @@ func (p *docPage) writeFiles(fences []pageFence, lines []string) {
 		case found[1] == "@":
 			p.write(found[2], `{"action": ["opened"]}`)
 		case found[1] == "--prompt-file ":
+			if guide && !shownBefore(fences, found[2]) {
+				p.t.Errorf("%s: %s is used before the page shows it", p.name, found[2])
+			}
 			p.write(found[2], prompt)
 		default:
 			p.write(found[2], docSecretText)
@@ -200,11 +204,24 @@ func (p *docPage) writeFiles(fences []pageFence, lines []string) {
 	}
 	made := map[string]bool{}
 	for _, found := range docSecret.FindAllStringSubmatch(all, -1) {
-		if name := found[1]; !made[name] && !strings.Contains(all, "secret create "+name) {
+		if name := found[1]; !guide && !made[name] && !strings.Contains(all, "secret create "+name) {
 			made[name] = true
 			p.run("printf 0123456789abcdef | lineshaft secret create " + name)
 		}
 	}
+}
+
+// shownBefore says whether a block of Markdown comes before the first command that reads the file.
+func shownBefore(fences []pageFence, file string) bool {
+	for _, f := range fences {
+		switch {
+		case f.language == "markdown":
+			return true
+		case f.runs() && strings.Contains(f.text, "--prompt-file "+file):
+			return false
+		}
+	}
+	return false
 }
 
 // placeholders are the words that readers replace, with where the test finds a value.

@@ -76,7 +76,7 @@ http://server/runs/ID
   ` + "```" + `
 
 · CLAIMED by worker WORKER
-· A new, empty workspace was made.
+· A new, empty workspace was created.
 · INPROGRESS
 
 ✓ seq 1 100; printf '\033[2J\033]52;c;eA==\007end\n'  TIME

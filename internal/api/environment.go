@@ -16,7 +16,7 @@ type EnvironmentSortBy string
 func (EnvironmentSortBy) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{
 		Type: huma.TypeString, Enum: []any{string(secrets.EnvironmentsByName), string(secrets.EnvironmentsByUpdate)},
-		Description: "The order of the list; if absent, last_updated: newest first.",
+		Description: "Sort order; default last_updated, newest first.",
 	}
 }
 

@@ -130,7 +130,7 @@ func runDocs() map[string]operationDoc {
 		},
 		"reportRun": {
 			tag: tagRuns, summary: "Report on your own run",
-			text: "For agents: puts a message, notice, plan or address into the log of the run whose run token the caller has, while its execution lives. " +
+			text: "For agents: puts a message, notice, plan or address into the log of the run whose run token the caller has, while its execution is active. " +
 				"Values of the run's secrets are masked. An address becomes an artifact.",
 			codes: []lineshaft.Code{notFound, conflict}, request: example("run_report_request"), response: example("run_report_response"),
 		},
@@ -495,7 +495,7 @@ func scheduleDocs() map[string]operationDoc {
 			tag: tagSchedules, summary: "Pause a schedule", codes: []lineshaft.Code{notFound}, response: example("schedule"),
 		},
 		"resumeScheduledAgent": {
-			tag: tagSchedules, summary: "Resume a schedule", text: "It fires from now on; times missed during the pause are not made up.",
+			tag: tagSchedules, summary: "Resume a schedule", text: "It fires from now on; times missed during the pause are skipped.",
 			codes: []lineshaft.Code{notFound}, response: example("schedule"),
 		},
 	}

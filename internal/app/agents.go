@@ -100,7 +100,7 @@ func (a agents) lookAtCommand() readiness {
 	case len(command) == 0:
 		return readiness{available: true, missing: "no --agent-command is set: each run names its program in config.harness.command"}
 	case a.find != nil && !a.find(command[0]):
-		return readiness{false, fmt.Sprintf("the program %q of --agent-command is not where agents see it", command[0]), harness.Elsewhere(command[0])}
+		return readiness{false, fmt.Sprintf("the program %q of --agent-command is not installed where agents can find it", command[0]), harness.Elsewhere(command[0])}
 	}
 	return readiness{available: true}
 }
@@ -127,7 +127,7 @@ func (a agents) lookAtPreset(name string) readiness {
 		if own != program {
 			elsewhere += harness.Elsewhere(own)
 		}
-		return readiness{false, fmt.Sprintf("%q is not where agents see it: %s", program, install), elsewhere}
+		return readiness{false, fmt.Sprintf("%q is not installed where agents can find it: %s", program, install), elsewhere}
 	}
 	if problem := noModel(name, a.models); problem != "" {
 		notes = append(notes, problem+"; without one it works only with its own files or a key among the secrets of the run")
@@ -151,7 +151,7 @@ func checkHarness(cfg config.Config, opts Options, isolated isolation) config.Ch
 	}
 	detail := fmt.Sprintf("runs that do not choose get %s; can run: %s", standard, strings.Join(ready, ", "))
 	if len(absent) > 0 {
-		detail += "; not here: " + strings.Join(absent, ", ") + " (GET /api/v1/agent/models says why)"
+		detail += "; not here: " + strings.Join(absent, ", ") + " (`lineshaft model list` says why)"
 	}
 	state := a.look(standard)
 	unnamed := unnamedModel(a.models)

@@ -25,7 +25,7 @@ func (a *App) listen(ctx context.Context) error {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", a.cfg.Listen)
 	if err != nil {
-		return fmt.Errorf("listen on %s: %w; stop the other server or choose another port (--listen, or --port of the demo)", a.cfg.Listen, err)
+		return fmt.Errorf("listen on %s: %w; stop the other server or choose another port with --listen", a.cfg.Listen, err)
 	}
 	a.listener = l
 	a.onStop(closing(l))

@@ -51,9 +51,11 @@ func TestI1AgentBodies(t *testing.T) {
 	}{
 		{[]string{"agent", "create", "N"}, "POST", "", `{"name":"N"}`},
 		{
-			[]string{"agent", "create", "N", "--factory", "shop", "--type", "Review", "--prompt", "p", "--description", "d", "--model", "m", "--environment", "e", "--host", "h", "--secret", "A", "--skill", "o/r:s"},
-			"POST", "", `{"name":"N","agent_type":"REVIEW","factory_uid":"` + factoryOne + `","description":"d","prompt":"p","environment_id":"e","base_model":"m","worker_host":"h","secrets":[{"name":"A"}],"skills":["o/r:s"]}`,
+			[]string{"agent", "create", "N", "--factory", "shop", "--type", "Review", "--prompt", "p", "--description", "d", "--model", "m", "--environment", "shop", "--host", "h", "--secret", "A", "--skill", "o/r:s"},
+			"POST", "", `{"name":"N","agent_type":"REVIEW","factory_uid":"` + factoryOne + `","description":"d","prompt":"p","environment_id":"` + environmentOne + `","base_model":"m","worker_host":"h","secrets":[{"name":"A"}],"skills":["o/r:s"]}`,
 		},
+		{[]string{"agent", "create", "N", "--environment", environmentTwo}, "POST", "", `{"name":"N","environment_id":"` + environmentTwo + `"}`},
+		{[]string{"agent", "update", "boss", "--environment", "plain"}, "PUT", "/" + agentTwo, `{"environment_id":"` + environmentTwo + `"}`},
 		{[]string{"agent", "create", "N", "--prompt-file", prompt}, "POST", "", `{"name":"N","prompt":"You review."}`},
 		{[]string{"agent", "update", "boss", "--prompt-file", prompt, "--name", "b"}, "PUT", "/" + agentTwo, `{"name":"b","prompt":"You review."}`},
 		{
@@ -84,6 +86,7 @@ func TestI1AgentMistakes(t *testing.T) {
 		{[]string{"agent", "create", "x", "--type", "reviw"}, shell.ExitUsage, `--type "reviw" is not known`, "Did you mean review?"},
 		{[]string{"agent", "create", "x", "--prompt", "a", "--prompt-file", "b"}, shell.ExitUsage, "an agent has one prompt", "not both"},
 		{[]string{"agent", "create", "x", "--prompt-file", "no/such"}, shell.ExitUsage, "cannot read the file", "Check its name"},
+		{[]string{"agent", "create", "x", "--environment", "shpo"}, shell.ExitNotFound, `no environment has the name "shpo"`, "Did you mean shop?"},
 		{[]string{"agent", "list", "--factory", "nowhere"}, shell.ExitNotFound, `no factory has the name or alias "nowhere"`, ""},
 		{[]string{"run", "x", "--agent", "nobody"}, shell.ExitNotFound, `there is no agent named "nobody"`, ""},
 		{[]string{"run", "x", "--factory", "shop"}, shell.ExitUsage, "there is no --agent", "lineshaft factory run"},

@@ -81,7 +81,7 @@ func TestI1BackupMistakes(t *testing.T) {
 	}
 	for _, m := range []mistake{
 		{"no file", "backup", "needs", "lineshaft backup FILE"},
-		{"file is there", "backup " + there, "exists already", "--force"},
+		{"file is there", "backup " + there, "already exists", "--force"},
 		{"nothing to restore", "restore", "needs", "lineshaft restore FILE"},
 		{"from nowhere", "migrate-database --to x", "both databases are required", "--from lineshaft-data/lineshaft.db"},
 		{"words too many", "migrate-database a b", "does not know what to do with", "migrate-database"},

@@ -164,7 +164,7 @@ func TestI1ContextMistakes(t *testing.T) {
 		{"whoami --context prodution", shell.ExitNotFound, `there is no context "prodution"`, "Did you mean production?"},
 		{"whoami --context zzz", shell.ExitNotFound, `there is no context "zzz"`, "lineshaft context list"},
 		{"context use prodution", shell.ExitNotFound, `there is no context "prodution"`, "Did you mean production?"},
-		{"context use", shell.ExitUsage, "needs the name of a context", "Write: lineshaft context use NAME"},
+		{"context use", shell.ExitUsage, "needs the name of a context", "Run: lineshaft context use NAME"},
 		{"context use production --none", shell.ExitUsage, "cannot be used together", "one of them"},
 		{"context remove production nope", shell.ExitNotFound, "nothing was removed", "lineshaft context list"},
 		{"context show nope", shell.ExitNotFound, `there is no context "nope"`, "lineshaft context list"},

@@ -63,7 +63,7 @@ func TestI1InitAgain(t *testing.T) {
 		t.Fatalf("%v, %+v", err, first)
 	}
 	r := s.run(t.Context(), "init", "--yes", "--secret-file", file(t, "secret", told.Webhook.Secret))
-	if r.code != shell.ExitOK || strings.Count(r.err, "exists already") != 3 || !strings.Contains(r.out, "SUCCEEDED") {
+	if r.code != shell.ExitOK || strings.Count(r.err, "already exists") != 3 || !strings.Contains(r.out, "SUCCEEDED") {
 		t.Errorf("%+v", r)
 	}
 	if n := strings.Count(s.must(t, "runs", "list", "-o", "ndjson"), `"run_id"`); n != 2 {

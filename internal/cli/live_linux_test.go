@@ -151,7 +151,7 @@ func recorded() []string {
 		`message {"role":"user","text":"Fix the clock in the hall, and tell me afterwards what was wrong with it.\nIt stands still."}`,
 		`state {"from":"QUEUED","to":"PENDING"}`,
 		`state {"from":"PENDING","to":"CLAIMED","worker":"w-1"}`,
-		`notice {"level":"info","text":"A new, empty workspace was made."}`,
+		`notice {"level":"info","text":"A new, empty workspace was created."}`,
 		`state {"to":"INPROGRESS"}`,
 		`thought {"text":"The user wants the clock to run again. I look at the tests first, since they know best what is wrong."}`,
 		`plan {"steps":[{"text":"Look","state":"in_progress"},{"text":"Fix","state":"pending"}]}`,

@@ -28,7 +28,7 @@ func (sh program) docsHTMLCommand() *cobra.Command {
 		Example: shell.Example("lineshaft docs html --dir site", "then open site/index.html"),
 		RunE: func(*cobra.Command, []string) error {
 			if dir == "" {
-				return shell.Usage("the folder is missing", "Write: lineshaft docs html --dir site")
+				return shell.Usage("the folder is missing", "Run: lineshaft docs html --dir site")
 			}
 			written, err := manual.Write(dir)
 			if err != nil {
@@ -51,7 +51,7 @@ func (sh program) docsManCommand() *cobra.Command {
 		Example: shell.Example("lineshaft docs man --dir man", "then: man -l man/lineshaft.1"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
-				return shell.Usage("the folder is missing", "Write: lineshaft docs man --dir man")
+				return shell.Usage("the folder is missing", "Run: lineshaft docs man --dir man")
 			}
 			if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // everyone may read manuals
 				return shell.Usage(fmt.Sprintf("cannot create the folder: %v", err), "Name a folder that you may write to.")

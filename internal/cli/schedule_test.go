@@ -75,15 +75,17 @@ func TestI1ScheduleRequests(t *testing.T) {
 	for _, tc := range []struct{ line, want string }{
 		{"create n --cron @daily --prompt p --disabled", `{"name":"n","cron_schedule":"@daily","prompt":"p","enabled":false}`},
 		{
-			"create n --cron @daily --prompt p --timezone UTC --overlap queue --agent a --model m --host h --environment e --skill o/r:s --secret S --metadata k=v",
+			"create n --cron @daily --prompt p --timezone UTC --overlap queue --agent a --model m --host h --environment shop --skill o/r:s --secret S --metadata k=v",
 			`{"name":"n","cron_schedule":"@daily","timezone":"UTC","overlap":"queue","prompt":"p","enabled":true,"agent_uid":"a",` +
-				`"agent_config":{"model_id":"m","environment_id":"e","worker_host":"h","skills":["o/r:s"],"secrets":[{"name":"S"}]},"metadata":{"k":"v"}}`,
+				`"agent_config":{"model_id":"m","environment_id":"` + environmentOne + `","worker_host":"h","skills":["o/r:s"],"secrets":[{"name":"S"}]},"metadata":{"k":"v"}}`,
 		},
+		{"update watch --environment plain", `{` + strings.Replace(before, `"model_id":"m1"`, `"model_id":"m1","environment_id":"`+environmentTwo+`"`, 1) + `}`},
 		{"update watch --name other", `{` + strings.Replace(before, `"name":"watch"`, `"name":"other"`, 1) + `}`},
 		{"update watch --prompt-file -", `{` + strings.Replace(before, `Look at the build.`, `from a pipe`, 1) + `}`},
 		{"update watch --timezone= --overlap= --agent= --model= --secret= --metadata=", `{"name":"watch","cron_schedule":"0 9 * * 1-5","enabled":true,"prompt":"Look at the build.","agent_config":{}}`},
 	} {
 		s := newStage(t).schedules()
+		s.environments()
 		s.deps.Stdin = strings.NewReader("from a pipe")
 		r := s.run(t.Context(), append([]string{"schedule"}, strings.Fields(tc.line)...)...)
 		requests := s.requests()

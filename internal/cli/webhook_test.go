@@ -183,7 +183,7 @@ func TestI1WebhookMistakes(t *testing.T) {
 	t.Parallel()
 	empty := file(t, "empty", "\n")
 	for _, tc := range []mistake{
-		{"no name", "webhook create", "needs a name", "Write: lineshaft webhook create NAME"},
+		{"no name", "webhook create", "needs a name", "Run: lineshaft webhook create NAME"},
 		{"unknown mode", "webhook create ci --mode tokne", `--mode "tokne"`, "Did you mean token?"},
 		{"unknown scheme", "webhook create ci --scheme guthub", `--scheme "guthub"`, "Did you mean github?"},
 		{"no secret file", "webhook create ci --secret-file /not/there", "cannot read the secret", "--secret-file"},
@@ -199,7 +199,7 @@ func TestI1WebhookMistakes(t *testing.T) {
 		{"hmac without scheme", "webhook create ci --hmac-header X", "need --scheme hmac", "add --scheme hmac"},
 		{"hmac digest", "webhook create ci --scheme hmac --hmac-header X --hmac-digest sha265", `--hmac-digest "sha265" is not known`, "Did you mean sha256?"},
 		{"sent hmac without header", "webhook send https://x.example/w --scheme hmac", "needs the header that carries the signature", "--hmac-header HEADER"},
-		{"no webhook", "webhook get", "needs the name or uid", "Write: "},
+		{"no webhook", "webhook get", "needs the name or uid", "Run: "},
 		{"both from stdin", "webhook send ci --secret-file - --data -", "standard input", "file"},
 		{"mode of a webhook", "webhook send ci --mode token", "are for addresses", "Leave them out"},
 		{"signature without scheme", "webhook send https://x.example/w --mode signature", "needs a scheme", "--scheme"},
@@ -214,7 +214,7 @@ func TestI1WebhookMistakes(t *testing.T) {
 		})
 	}
 	s := hooked(t)
-	if r := s.run(t.Context(), "webhook", "send", "w2", "--secret-file", file(t, "s", "s3cret")); r.code != shell.ExitNotFound || !strings.Contains(r.err, "waits for its provider's secret") ||
+	if r := s.run(t.Context(), "webhook", "send", "w2", "--secret-file", file(t, "s", "s3cret")); r.code != shell.ExitNotFound || !strings.Contains(r.err, "is waiting for its provider's secret") ||
 		!strings.Contains(r.err, "lineshaft webhook rotate pay --secret-file FILE") || strings.Contains(r.err, "enable") {
 		t.Errorf("%+v", r)
 	}

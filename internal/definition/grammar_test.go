@@ -417,3 +417,15 @@ func TestF2PublishedLeniency(t *testing.T) {
 		}
 	}
 }
+
+func TestF2HintsOfMissingKeys(t *testing.T) {
+	t.Parallel()
+	for want, k := range map[string]key{
+		"add triggers (what starts it)":   {name: "triggers", doc: "What starts it."},
+		"add codeForge: GITHUB or GITLAB": {name: "codeForge", doc: "GITHUB or GITLAB"},
+	} {
+		if got := addHint(k); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

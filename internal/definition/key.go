@@ -64,9 +64,18 @@ func (r *reader) object(path string, n *node, keys []key) {
 	}
 	for _, k := range keys {
 		if k.required && !seen[k.name] {
-			r.wrong(n, path, fmt.Sprintf("the key %s is missing", k.name), "add "+k.name+": "+k.doc).as(CodeMissingRequired)
+			r.wrong(n, path, fmt.Sprintf("the key %s is missing", k.name), addHint(k)).as(CodeMissingRequired)
 		}
 	}
+}
+
+// addHint says what a missing key is for: a sentence becomes a part of this one.
+func addHint(k key) string {
+	sentence, ok := strings.CutSuffix(k.doc, ".")
+	if !ok {
+		return "add " + k.name + ": " + k.doc
+	}
+	return "add " + k.name + " (" + strings.ToLower(sentence[:1]) + sentence[1:] + ")"
 }
 
 // readKey reads the value of a key, and takes down that it has no effect.

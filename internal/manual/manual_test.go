@@ -172,7 +172,8 @@ func TestI7DocsAreServed(t *testing.T) {
 		"/docs/search?q=qqqq":         {200, "No page has these words"},
 		"/docs/search":                {200, "<h1>Search</h1>"},
 		"/docs/rotate-master-key":     {404, `href="/docs/secrets`},
-		"/docs/../go.mod":             {404, "<h1>Search</h1>"},
+		"/docs/../go.mod":             {404, "<h1>No such page</h1>"},
+		"/docs/nosuch":                {404, "There is no page at this address. See the list of pages"},
 	} {
 		w := get(t, site, path)
 		if w.Code != want.status || !strings.Contains(w.Body.String()+`"`+w.Header().Get("Location")+`"`, want.has) {

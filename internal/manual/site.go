@@ -88,12 +88,12 @@ func (s *Site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var body []byte
 	switch page := site.byName[name]; {
 	case name == "search":
-		body, err = site.searched(r.URL.Query().Get("q"))
+		body, err = site.searched("Search", r.URL.Query().Get("q"))
 	case page != nil:
 		body, err = site.page(page)
 	default: // what was looked for may be elsewhere
 		status = http.StatusNotFound
-		body, err = site.searched(strings.NewReplacer("/", " ", "-", " ", ".md", "").Replace(strings.TrimPrefix(r.URL.Path, Prefix)))
+		body, err = site.searched(noPage, strings.NewReplacer("/", " ", "-", " ", ".md", "").Replace(strings.TrimPrefix(r.URL.Path, Prefix)))
 	}
 	if err != nil {
 		http.Error(w, "the page cannot be shown", http.StatusInternalServerError)
@@ -156,7 +156,7 @@ type view struct {
 	Script                     template.JS
 	Body                       template.HTML
 	Menu                       []menuGroup
-	Found, Dashboard           bool
+	Found, Lost, Dashboard     bool
 	Hits                       []hitLink
 }
 
@@ -191,7 +191,10 @@ func (s *shown) page(page *Page) ([]byte, error) {
 	return s.render(v)
 }
 
-func (s *shown) searched(question string) ([]byte, error) {
+// noPage is the title of what is shown instead of a page that does not exist.
+const noPage = "No such page"
+
+func (s *shown) searched(title, question string) ([]byte, error) {
 	if len(question) > maxQuestion {
 		question = strings.ToValidUTF8(question[:maxQuestion], "")
 	}
@@ -202,7 +205,7 @@ func (s *shown) searched(question string) ([]byte, error) {
 			group.Links[i].Href = Prefix + strings.TrimPrefix(group.Links[i].Href, "./")
 		}
 	}
-	v.Title, v.Found, v.Query = "Search", true, question
+	v.Title, v.Found, v.Lost, v.Query = title, true, title == noPage, question
 	for _, hit := range s.Find(question) {
 		link := hitLink{Hit: hit, Name: hit.Page.Title, Href: Prefix + shortAddress(hit.Page.Name)}
 		if hit.ID != "" {

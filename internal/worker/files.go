@@ -29,7 +29,7 @@ func (e *execution) openWorkspace(ctx context.Context) error {
 	}
 	e.workspace = ws
 	e.preparing = !ws.Kept() && !e.job.Prepare.Empty()
-	level, text := "info", "A new, empty workspace was made."
+	level, text := "info", "A new, empty workspace was created."
 	switch {
 	case ws.Adopted():
 		text = "The workspace of run " + request.From + ", whose conversation this run continues, is still here and is used again."
@@ -40,9 +40,9 @@ func (e *execution) openWorkspace(ctx context.Context) error {
 			return err
 		}
 	case e.job.Continues != nil:
-		text = "Run " + request.From + ", whose conversation this run continues, left no files in its workspace, or they are gone: a new, empty workspace was made."
+		text = "Run " + request.From + ", whose conversation this run continues, left no files in its workspace, or they are gone: a new, empty workspace was created."
 	case e.job.Resumed:
-		text = "The execution before left no files in its workspace, or they are gone: a new, empty workspace was made."
+		text = "The execution before left no files in its workspace, or they are gone: a new, empty workspace was created."
 	}
 	e.notice(level, text)
 	if e.job.Continues != nil && e.job.Continues.OtherAgent {
@@ -73,7 +73,7 @@ func (e *execution) restore(ctx context.Context) (level, text string, err error)
 		return "", "", err
 	}
 	e.warn(ctx, "restore snapshot", err)
-	return "warning", "The snapshot of " + before + " could not be restored: a new, empty workspace was made.", nil
+	return "warning", "The snapshot of " + before + " could not be restored: a new, empty workspace was created.", nil
 }
 
 // restoreOn takes the base of a snapshot, and unpacks the difference onto it. An interrupted

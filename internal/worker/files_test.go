@@ -102,7 +102,7 @@ func TestR6WorkspaceOfALaterExecution(t *testing.T) {
 				t.Errorf("%s: notices %s", j.ExecutionID, got)
 			}
 		}
-		run(first("a", script("echo one > file; chmod 600 file; mkdir deep; ln -s ../file deep/link")), "A new, empty workspace was made.")
+		run(first("a", script("echo one > file; chmod 600 file; mkdir deep; ln -s ../file deep/link")), "A new, empty workspace was created.")
 		run(resumed("b", 2, script("cat file; echo two >> deep/link")), "is still here and is used again")
 		c.said("b", "one")
 		if err := w.Stop(t.Context()); err != nil {

@@ -342,7 +342,7 @@ func TestR6SetUpAgainWhenTheWorkspaceIsGone(t *testing.T) {
 		}
 		w := real(t, c, s, Config{Git: f})
 		check := script("test -d shop/.git && test $(wc -l < count) = 1 && echo more >> shop/src/main.txt")
-		run(first("a", check), "A new, empty workspace was made.", 1, true)
+		run(first("a", check), "A new, empty workspace was created.", 1, true)
 		run(resumed("b", 2, check), "is used again", 1, false)
 		if err := w.Stop(t.Context()); err != nil {
 			t.Fatal(err)

@@ -94,10 +94,10 @@ func (sh Commands) contextAdd(ctx context.Context, name string, a contextAdd) er
 		return shell.Usage(fmt.Sprintf("%q cannot be the name of a context", name),
 			"Use at most 63 letters, digits, '.', '_' and '-', such as prod.")
 	case sh.ContextName != "":
-		return shell.Usage("--context chooses a context that exists already", "Write: lineshaft context add NAME --url ADDRESS")
+		return shell.Usage("--context chooses a context that already exists", "Run: lineshaft context add NAME --url ADDRESS")
 	case sh.URL == "":
 		return shell.Usage("the address is missing",
-			fmt.Sprintf("Write: lineshaft context add %s --url https://lineshaft.example.com", shell.ShellWord(name)))
+			fmt.Sprintf("Run: lineshaft context add %s --url https://lineshaft.example.com", shell.ShellWord(name)))
 	}
 	if err := shell.CheckAddressOf(sh.URL, "--url"); err != nil {
 		return err
@@ -107,7 +107,7 @@ func (sh Commands) contextAdd(ctx context.Context, name string, a contextAdd) er
 		return err
 	}
 	if _, taken := file.Contexts[name]; taken && !a.replace {
-		return shell.Usage(fmt.Sprintf("a context named %q exists already", name),
+		return shell.Usage(fmt.Sprintf("a context named %q already exists", name),
 			"Add --replace, or choose another name; `lineshaft context list` shows them.")
 	}
 	saved, err := sh.newContext(ctx, name, a)
@@ -200,7 +200,7 @@ func (sh Commands) tryContext(ctx context.Context, saved *shell.SavedContext, sk
 	return fmt.Sprintf(": %s, role %s", shell.OneLine(cmp.Or(me.Principal.DisplayName, me.Principal.UID)), shell.OneLine(me.Role)), nil
 }
 
-// tryHint leaves out what is about a context that exists already.
+// tryHint leaves out what is about a context that already exists.
 func tryHint(e *shell.HintError) string {
 	if strings.Contains(e.Hint, "context") {
 		return "Check the address and the key; an admin can create a key with `lineshaft apikey create NAME`."

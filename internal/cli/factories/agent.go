@@ -154,12 +154,23 @@ func (sh Commands) agentCreateCommand() *cobra.Command {
 					return err
 				}
 			}
+			if err := sh.resolveEnvironment(cmd.Context(), c, &req.EnvironmentID); err != nil {
+				return err
+			}
 			return shell.Shown(func(made *client.Agent) error { return sh.Made(made, made.UID) })(c.Agents.Create(cmd.Context(), req))
 		},
 	}
 	agentsFlag(cmd, &f.factory, "the `FACTORY` it belongs to, by uid, alias or name (default: the whole team)")
 	f.add(cmd)
 	return cmd
+}
+
+// resolveEnvironment puts the uid of an environment in the place of its name; none stays none.
+func (sh Commands) resolveEnvironment(ctx context.Context, c *client.Client, ref *string) (err error) {
+	if ref != nil && *ref != "" {
+		*ref, err = sh.EnvironmentUID(ctx, c, *ref)
+	}
+	return err
 }
 
 func agentTypes() []string {
@@ -173,7 +184,7 @@ func (f *agentFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.promptFile, "prompt-file", "", "the same from a `FILE`; - is standard input")
 	flags.StringVar(&f.req.Description, "description", "", "what it is for, as `TEXT`")
 	flags.StringVar(&f.req.BaseModel, "model", "", "`ID` of the language model")
-	flags.StringVar(&f.req.EnvironmentID, "environment", "", "`ID` of the environment of its runs")
+	flags.StringVar(&f.req.EnvironmentID, "environment", "", "`NAME` or uid of the environment of its runs")
 	flags.StringVar(&f.req.WorkerHost, "host", "", "`ID` of the worker of its runs (default: the server's own)")
 	flags.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of a managed secret that its runs get as a variable; repeatable")
 	flags.StringArrayVar(&f.skills, "skill", nil, "`SKILL` of its runs, such as owner/repo:name; repeatable")
@@ -231,6 +242,9 @@ func (sh Commands) agentUpdateCommand() *cobra.Command {
 			}
 			c, uid, err := sh.thisAgent(cmd.Context(), f.factory, args[0])
 			if err != nil {
+				return err
+			}
+			if err := sh.resolveEnvironment(cmd.Context(), c, change.EnvironmentID); err != nil {
 				return err
 			}
 			return shell.Shown(sh.showAgent)(c.Agents.Update(cmd.Context(), uid, change))

@@ -1,6 +1,7 @@
 package factories
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -233,7 +234,7 @@ func (sh Commands) automationCreateCommand(factory *string) *cobra.Command {
 				return err
 			}
 			if len(f.webhooks) > 0 {
-				if err := there.name(&req.Triggers[0].Filter, f.webhooks); err != nil {
+				if err := there.name(&req.Triggers[0].Filter, f.webhooks, cmp.Or(*factory, uid)); err != nil {
 					return err
 				}
 			}
@@ -414,7 +415,7 @@ func webhooksOf(ctx context.Context, c *client.Client, factoryUID string) (webho
 }
 
 // name makes a filter listen to the webhooks that were given, each by its name or uid.
-func (there webhookRefs) name(filter *client.TriggerFilter, refs []string) error {
+func (there webhookRefs) name(filter *client.TriggerFilter, refs []string, factory string) error {
 	filter.Webhooks, filter.WebhookIDs = nil, nil
 	for _, ref := range refs {
 		switch {
@@ -424,7 +425,8 @@ func (there webhookRefs) name(filter *client.TriggerFilter, refs []string) error
 			filter.WebhookIDs = append(filter.WebhookIDs, ref)
 		default:
 			return shell.NotFound(fmt.Sprintf("the factory has no webhook %q", ref),
-				"`lineshaft webhook list` shows them; `lineshaft webhook create` adds one.")
+				shell.DidYouMean(ref, slices.Sorted(maps.Keys(there.names)))+
+					fmt.Sprintf("`lineshaft webhook list --factory %s` shows them; `lineshaft webhook create` adds one.", shell.ShellWord(factory)))
 		}
 	}
 	return nil

@@ -121,7 +121,7 @@ func (f *automationFlags) triggers(cmd *cobra.Command, c *client.Client, is *cli
 		if err != nil {
 			return nil, err
 		}
-		if err := there.name(&trigger.Filter, f.webhooks); err != nil {
+		if err := there.name(&trigger.Filter, f.webhooks, is.FactoryUID); err != nil {
 			return nil, err
 		}
 	}

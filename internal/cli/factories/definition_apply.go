@@ -22,7 +22,7 @@ func (sh Commands) factoryPlanCommand() *cobra.Command {
 		Args: shell.Needs(1, 1, folderArgument),
 		Example: shell.Example(
 			"lineshaft factory plan shop", "the factory with the folder's alias or name",
-			"lineshaft factory plan . --factory staging -o json", "another one, for programs",
+			"lineshaft factory plan . --factory staging -o json", "another factory, as JSON",
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, uid, d, files, err := sh.folderOf(cmd.Context(), args[0], factory)

@@ -300,7 +300,7 @@ func (w *WebhookShell) redeliverCommand() *cobra.Command {
 			case ranged && len(ids) > 0:
 				return shell.Usage("delivery ids and a period cannot be used together", "Name deliveries, or give --since and --until.")
 			case !ranged && len(ids) == 0, f.since == "" && ranged:
-				return shell.Usage("nothing to deliver again was named", "Name deliveries, or give --since (and --until).")
+				return shell.Usage("no deliveries were given", "Name deliveries, or give --since (and --until).")
 			}
 			c, hook, err := w.logged(cmd.Context(), args[0])
 			if err != nil {

@@ -39,7 +39,7 @@ func (sh Commands) scheduleCommand() *cobra.Command {
 				_, err := c.Schedules.Pause(ctx, id)
 				return err
 			}),
-		of.Each("resume", "resumed", "Let schedules fire from now on; runs they missed are not made up", "from its next time on",
+		of.Each("resume", "resumed", "Let schedules fire from now on; runs they missed are skipped", "from its next time on",
 			func(ctx context.Context, c *client.Client, id string) error {
 				_, err := c.Schedules.Resume(ctx, id)
 				return err
@@ -163,7 +163,7 @@ func (f *scheduleFlags) add(cmd *cobra.Command) {
 	flags.StringVar(&f.agent, "agent", "", "`UID` of the agent for its runs")
 	flags.StringVar(&f.model, "model", "", "`ID` of the language model")
 	flags.StringVar(&f.host, "host", "", "`ID` of the worker to run on (default: the server's own)")
-	flags.StringVar(&f.environment, "environment", "", "`ID` of the environment")
+	flags.StringVar(&f.environment, "environment", "", "`NAME` or uid of the environment")
 	flags.StringArrayVar(&f.skills, "skill", nil, "`SKILL` to use, such as owner/repo:name; repeatable")
 	flags.StringArrayVar(&f.secrets, "secret", nil, "`NAME` of a secret that its runs get as a variable; repeatable")
 	flags.StringArrayVar(&f.metadata, "metadata", nil, "`KEY=VALUE` to store with its runs; repeatable")
@@ -205,6 +205,9 @@ func (sh Commands) scheduleCreateCommand() *cobra.Command {
 			}
 			c, err := sh.Connect(cmd.Context())
 			if err != nil {
+				return err
+			}
+			if err := f.resolve(cmd, sh, c, &s); err != nil {
 				return err
 			}
 			enabled := !f.disabled
@@ -256,6 +259,9 @@ func (sh Commands) scheduleUpdateCommand() *cobra.Command {
 				return err
 			}
 			if err := f.apply(cmd, sh, s); err != nil {
+				return err
+			}
+			if err := f.resolve(cmd, sh, c, s); err != nil {
 				return err
 			}
 			changed, err := c.Schedules.Update(cmd.Context(), id, client.ScheduleUpdate{
@@ -311,6 +317,14 @@ func (f *scheduleFlags) apply(cmd *cobra.Command, sh Commands, s *client.Schedul
 		s.AgentConfig = &cfg
 	}
 	return nil
+}
+
+// resolve finds the environment that the flag names.
+func (f *scheduleFlags) resolve(cmd *cobra.Command, sh Commands, c *client.Client, s *client.Schedule) error {
+	if f.environment == "" {
+		return nil
+	}
+	return sh.resolveEnvironment(cmd.Context(), c, &s.AgentConfig.EnvironmentID)
 }
 
 func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

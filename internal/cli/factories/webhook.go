@@ -1,6 +1,7 @@
 package factories
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -275,7 +276,7 @@ func (w *WebhookShell) rotateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return w.Issued(rotated, hook.FactoryUID)
+			return w.Issued(rotated, cmp.Or(w.Factory, hook.FactoryUID))
 		},
 	}
 	cmd.Flags().StringVar(&secretFile, "secret-file", "", "`FILE` with the new secret, or - for standard input (default: one is generated)")

@@ -169,7 +169,7 @@ func (w *WebhookShell) create(ctx context.Context, req client.WebhookRequest) er
 	if err != nil {
 		return err
 	}
-	return w.Issued(hook, factory)
+	return w.Issued(hook, cmp.Or(w.Factory, factory))
 }
 
 // Issued shows a webhook that has just got a secret, and how to try it.

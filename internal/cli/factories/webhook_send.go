@@ -116,7 +116,7 @@ func (w *WebhookShell) target(ctx context.Context, d *Delivery, to string) error
 		return err
 	}
 	if hook.NeedsSecret {
-		return shell.NotFound(fmt.Sprintf("webhook %q takes no deliveries yet: it waits for its provider's secret", hook.Name),
+		return shell.NotFound(fmt.Sprintf("webhook %q does not accept deliveries yet: it is waiting for its provider's secret", hook.Name),
 			fmt.Sprintf("Set it: lineshaft webhook rotate %s --secret-file FILE", w.again(hook)))
 	}
 	d.URL, d.Mode, d.Scheme, d.IDHeader = hook.IngressURL, hook.AuthMode, hook.SignatureScheme, hook.DeliveryIDHeader

@@ -69,13 +69,16 @@ func (sh Commands) runCommand() *cobra.Command {
 
 func promptArgs(f *runFlags) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		const write = `Write: lineshaft run "what the agent should do"`
+		const write = `Run: lineshaft run "what the agent should do"`
 		switch {
 		case cmd.Flags().Changed("conversation") && f.conversation == "":
 			return shell.Usage("--conversation is empty",
 				"Give the ID that `lineshaft runs get RUN` shows, or leave the flag out to start a new conversation.")
 		case len(args) == 0 && f.skill == "":
 			return shell.Usage("a run needs a prompt", write+", or `-` to read it from standard input.")
+		case meansRuns(cmd, args):
+			return shell.Usage(fmt.Sprintf("%q is a command of lineshaft runs", args[0]),
+				fmt.Sprintf("Did you mean: lineshaft runs %s? To use it as a prompt: echo %s | lineshaft run -", strings.Join(args, " "), args[0]))
 		case len(args) > 1:
 			return shell.Usage("the prompt is more than one argument", write+" with quotes around the whole prompt.")
 		case len(args) == 1 && strings.TrimSpace(args[0]) == "":
@@ -83,6 +86,15 @@ func promptArgs(f *runFlags) cobra.PositionalArgs {
 		}
 		return nil
 	}
+}
+
+// meansRuns says whether the prompt is a command of `lineshaft runs`, alone or with the id of a run.
+func meansRuns(cmd *cobra.Command, args []string) bool {
+	if len(args) != 1 && (len(args) != 2 || !shell.LooksLikeUID(args[1])) {
+		return false
+	}
+	found, rest, err := cmd.Root().Find([]string{"runs", args[0]})
+	return err == nil && len(rest) == 0 && found.HasParent() && found.Parent().Name() == "runs"
 }
 
 func (sh Commands) run(ctx context.Context, args []string, f runFlags) error {

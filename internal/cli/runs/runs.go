@@ -50,7 +50,7 @@ func (sh Commands) runsCommand() *cobra.Command {
 			}
 			return sh.Show(run.RawJSON(), func() { sh.showRun(run) })
 		}, "lineshaft runs get RUN_ID", "state, times, settings, prompt", "lineshaft runs get RUN_ID -o json", "everything the server knows"),
-		of.Each("interrupt", "interrupted", "Stop what the agent does now; the run continues", "then send it a message with `runs followup`",
+		of.Each("interrupt", "interrupted", "Stop what the agent is doing now; the run continues", "then send it a message with `runs followup`",
 			func(ctx context.Context, c *client.Client, id string) error { return c.Runs.Interrupt(ctx, id) }),
 		of.Each("delete", "deleted", "Delete ended runs and their logs for good", "cancel it first if it is still live",
 			func(ctx context.Context, c *client.Client, id string) error { return c.Runs.Delete(ctx, id) }),
@@ -279,11 +279,11 @@ func (sh Commands) followupCommand() *cobra.Command {
 		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && len(files) == 0 {
-				return shell.Usage("a follow-up needs a message", `Write: lineshaft runs followup `+args[0]+` "what to do next"`)
+				return shell.Usage("a follow-up needs a message", `Run: lineshaft runs followup `+args[0]+` "what to do next"`)
 			}
 			if len(args) == 2 && !shell.LooksLikeUID(args[0]) && shell.LooksLikeUID(args[1]) {
 				return shell.Usage("the run id comes before the message",
-					fmt.Sprintf("Write: lineshaft runs followup %s %s", args[1], shell.ShellWord(args[0])))
+					fmt.Sprintf("Run: lineshaft runs followup %s %s", args[1], shell.ShellWord(args[0])))
 			}
 			attachments, err := shell.ReadAttachments(files)
 			if err != nil {

@@ -5,11 +5,13 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"sync"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -68,6 +70,9 @@ func (sh Commands) demo(ctx context.Context, port int) error {
 	go func() { done <- sh.Demo(ctx, cfg, out, sh.logger(cfg)) }()
 	select {
 	case err := <-done:
+		if errors.Is(err, syscall.EADDRINUSE) {
+			return shell.Failure(err, fmt.Sprintf("another program listens on port %d", port), "Choose another port with --port; 0 is any free one.")
+		}
 		return err
 	case at := <-out.ready:
 		team := &demoTeam{at: at, key: key}

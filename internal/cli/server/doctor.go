@@ -115,7 +115,7 @@ func (sh Commands) backupCommand() *cobra.Command {
 				return err
 			}
 			if _, err := os.Lstat(args[0]); !force && !errors.Is(err, fs.ErrNotExist) {
-				return shell.Usage(fmt.Sprintf("%s exists already", args[0]), "Choose another file, or replace it with --force.")
+				return shell.Usage(fmt.Sprintf("%s already exists", args[0]), "Choose another file, or replace it with --force.")
 			}
 			return sh.copyRows(cmd.Context(), args[0], func(ctx context.Context, progress app.Progress) (app.Copied, error) {
 				return sh.Backup(ctx, cfg, args[0], progress)
@@ -175,7 +175,7 @@ func (sh Commands) migrateDatabaseCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if from == "" || to == "" {
 				return shell.Usage("both databases are required",
-					"Write: lineshaft migrate-database --from lineshaft-data/lineshaft.db --to postgres://user@host/name")
+					"Run: lineshaft migrate-database --from lineshaft-data/lineshaft.db --to postgres://user@host/name")
 			}
 			return sh.copyRows(cmd.Context(), config.Config{Database: to}.DatabaseShown(), func(ctx context.Context, progress app.Progress) (app.Copied, error) {
 				return sh.MoveDatabase(ctx, from, to, progress)

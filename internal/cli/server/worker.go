@@ -24,7 +24,7 @@ const workerHelp = "Start a self-hosted worker: it takes runs for its id from a 
 	"`lineshaft apikey create NAME --role worker --worker ID`, or an admin's own. If\n" +
 	"LINESHAFT_URL is set, the key is sent only to that server. Send runs to the worker with\n" +
 	"`lineshaft run --host ID`.\n" +
-	"Several workers may have the same id; each needs its own data directory, which no server uses.\n\n" +
+	"Several workers may have the same id; each needs its own data directory, not shared with a server.\n\n" +
 	"SIGTERM and Ctrl-C drain it: it takes no more runs, and its runs have half of\n" +
 	"--shutdown-grace to end before it hands them back. A second signal ends it at once."
 
@@ -68,7 +68,7 @@ func (sh Commands) runWorker(cmd *cobra.Command, settings *settings, as app.Remo
 		return notBuilt("worker")
 	}
 	if as.ID == "" {
-		return shell.Usage("a worker needs the id that runs ask for", "Write: lineshaft worker --id NAME --server ADDRESS")
+		return shell.Usage("a worker needs the id that runs ask for", "Run: lineshaft worker --id NAME --server ADDRESS")
 	}
 	if err := lineshaft.CheckWorkerID("", as.ID); err != nil {
 		public, _ := errors.AsType[*lineshaft.Error](err)

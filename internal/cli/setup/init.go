@@ -61,7 +61,7 @@ func (sh Commands) Command() *cobra.Command {
 		Short: "Set up a first webhook that starts a run, step by step",
 		Long: "Set up a first webhook that starts a run: answer a few questions, and this creates a factory, a webhook and\n" +
 			"an automation, sends a signed test delivery, shows the run, and prints a line that does it again.\n\n" +
-			"What exists already is used as it is, so you can call this again after a failure; to send to an existing\n" +
+			"What already exists is used as it is, so you can call this again after a failure; to send to an existing\n" +
 			"webhook it needs --secret-file. Without a terminal, or with --yes, nothing is asked and the flags count.",
 		Args: shell.Needs(0, 0, ""),
 		Example: shell.Example(
@@ -179,7 +179,7 @@ func (f *firstRun) makeFactory(ctx context.Context) error {
 	uid, err := f.Commands.FactoryUID(ctx, f.c, f.factoryName)
 	if err == nil {
 		f.factoryUID, f.Factory = uid, uid
-		f.sayf("factory %s: exists already", f.factoryName)
+		f.sayf("factory %s: already exists", f.factoryName)
 		return nil
 	}
 	if !missing(err) {
@@ -200,10 +200,10 @@ func (f *firstRun) makeWebhook(ctx context.Context) error {
 	if err == nil {
 		f.hook = hook
 		if kind := factories.WebhookMode(hook); kind != f.kind {
-			f.sayf("webhook %s: exists already, as %s, and stays as it is", f.webhookName, kind)
+			f.sayf("webhook %s: already exists, as %s, and stays as it is", f.webhookName, kind)
 			return nil
 		}
-		f.sayf("webhook %s: exists already", f.webhookName)
+		f.sayf("webhook %s: already exists", f.webhookName)
 		return nil
 	}
 	if !missing(err) {
@@ -235,7 +235,7 @@ func (f *firstRun) makeAutomation(ctx context.Context) error {
 		return nil
 	}
 	if f.listener != nil {
-		f.sayf("automation %s: exists already and stays as it is%s", f.automation, f.unused)
+		f.sayf("automation %s: already exists and stays as it is%s", f.automation, f.unused)
 		return nil
 	}
 	payload, err := f.JSONOrFile("filter", f.filter)
@@ -273,7 +273,7 @@ type question struct {
 	check func(string) error
 }
 
-// askAll asks for what will be used: what exists already stays as it is.
+// askAll asks for what will be used: what already exists stays as it is.
 func (f *firstRun) askAll(ctx context.Context, terminal *os.File) error {
 	fmt.Fprintln(f.Err, "Enter accepts what is in brackets; Ctrl-C stops. Nothing is created before the last answer.")
 	lines := bufio.NewReader(terminal)

@@ -323,8 +323,8 @@ func (f *firstRun) nextSteps(result initResult) error {
 		for _, line := range []string{
 			"lineshaft webhook deliveries " + name + where + "   # what came in, and what it started",
 			"lineshaft automation update " + shell.ShellWord(f.automation) + where + " --prompt TEXT   # the task of its runs",
-			"lineshaft automation update " + shell.ShellWord(f.automation) + where + " --filter JSON   # which deliveries count",
-			"lineshaft runs list   # every run; the pages of the server show them live",
+			"lineshaft automation update " + shell.ShellWord(f.automation) + where + " --filter JSON   # which deliveries start a run",
+			"lineshaft runs list   # every run; the dashboard shows them live",
 		} {
 			fmt.Fprintln(f.Err, line)
 		}

@@ -143,7 +143,7 @@ func flagMistake(err error) string {
 // Needs checks the number of arguments; most < 0 means any number.
 func Needs(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		line := fmt.Sprintf("Write: %s %s", cmd.Parent().CommandPath(), cmd.Use)
+		line := fmt.Sprintf("Run: %s %s", cmd.Parent().CommandPath(), cmd.Use)
 		if len(args) < least {
 			return Usage(fmt.Sprintf("`%s` needs %s", cmd.CommandPath(), what), line)
 		}

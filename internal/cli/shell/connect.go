@@ -155,24 +155,35 @@ func (sh *Shell) key(ctx context.Context) (string, error) {
 	if !IsLoopback(sh.Address()) {
 		return "", Denied(nil, "no API key for "+sh.Address()+strings.TrimSuffix(sh.Withheld(), ","), hint+FirstKey)
 	}
+	file := sh.adminKeyFile()
+	data, err := os.ReadFile(file)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "", Denied(err, "this user cannot read "+file, hint+"The owner of the server may read that file.")
+	case err != nil:
+		return "", Denied(err, "no API key"+cmp.Or(sh.Withheld(), ": LINESHAFT_API_KEY is not set")+" and there is no "+file,
+			sh.startHint()+hint+"On the server's machine, run this where its data directory is, or set\nLINESHAFT_DATA_DIR.")
+	}
+	sh.keyFile = file
+	key := strings.TrimSpace(string(data))
+	if key == "" {
+		return "", Denied(nil, file+" is empty", hint+"A restarted server writes the file again.")
+	}
+	return key, nil
+}
+
+// adminKeyFile is where a server on this machine keeps its first key.
+func (sh *Shell) adminKeyFile() string {
 	cfg := config.Default()
 	if dir := sh.Env["LINESHAFT_DATA_DIR"]; dir != "" {
 		cfg.DataDir = dir
 	}
-	data, err := os.ReadFile(cfg.AdminKeyFile())
-	switch {
-	case errors.Is(err, fs.ErrPermission):
-		return "", Denied(err, "this user cannot read "+cfg.AdminKeyFile(), hint+"The owner of the server may read that file.")
-	case err != nil:
-		return "", Denied(err, "no API key"+cmp.Or(sh.Withheld(), ": LINESHAFT_API_KEY is not set")+" and there is no "+cfg.AdminKeyFile(),
-			sh.startHint()+hint+"On the server's machine, run this where its data directory is, or set\nLINESHAFT_DATA_DIR.")
-	}
-	sh.keyFile = cfg.AdminKeyFile()
-	key := strings.TrimSpace(string(data))
-	if key == "" {
-		return "", Denied(nil, cfg.AdminKeyFile()+" is empty", hint+"A restarted server writes the file again.")
-	}
-	return key, nil
+	return cfg.AdminKeyFile()
+}
+
+func isFile(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.Mode().IsRegular()
 }
 
 // startHint is for newcomers: nobody who names a server needs to start one.

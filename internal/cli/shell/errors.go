@@ -142,6 +142,9 @@ func (sh *Shell) explainAnswer(e *client.Error) *HintError {
 		out.Code = ExitDenied
 		out.Message = "the server does not accept this API key"
 		out.Hint = "Set LINESHAFT_API_KEY to a valid key; an admin can create one with `lineshaft apikey create NAME`."
+		if file := sh.adminKeyFile(); sh.VariableKey() != "" && isFile(file) && IsLoopback(sh.Address()) {
+			out.Hint = fmt.Sprintf("Set LINESHAFT_API_KEY to a valid key, or unset it to use %s; an admin can create a key with `lineshaft apikey create NAME`.", file)
+		}
 		if sh.Saved != nil {
 			out.Message = fmt.Sprintf("the server does not accept the API key of context %q", sh.Saved.Name)
 			out.Hint = fmt.Sprintf("An admin can create a new one with `lineshaft apikey create NAME`; save it with: lineshaft context add %s --replace --url %s", ShellWord(sh.Saved.Name), ShellWord(sh.Saved.URL))

@@ -100,7 +100,7 @@ func checkSecretName(name string) error {
 	}
 	hint := "It becomes a variable: a capital letter, then capital letters, digits and _."
 	if near := strings.NewReplacer("-", "_", ".", "_", " ", "_").Replace(strings.ToUpper(name)); secretName.MatchString(near) {
-		hint += " Write: lineshaft secret create " + near
+		hint += " Run: lineshaft secret create " + near
 	}
 	return shell.Usage(fmt.Sprintf("%q cannot be the name of a secret", name), hint)
 }

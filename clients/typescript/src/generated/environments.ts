@@ -48,6 +48,6 @@ export class Environments extends Resource {
 
 /** Selects what list answers. */
 export interface EnvironmentsListQuery {
-  /** The order of the list; if absent, last_updated: newest first. */
+  /** Sort order; default last_updated, newest first. */
   sort_by?: "name" | "last_updated" | undefined;
 }

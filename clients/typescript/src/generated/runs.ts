@@ -106,7 +106,7 @@ export class Runs extends Resource {
 
   /**
    * Report on your own run.
-   * For agents: puts a message, notice, plan or address into the log of the run whose run token the caller has, while its execution lives. Values of the run's secrets are masked. An address becomes an artifact.
+   * For agents: puts a message, notice, plan or address into the log of the run whose run token the caller has, while its execution is active. Values of the run's secrets are masked. An address becomes an artifact.
    */
   report(runId: string, body: RunReportRequest, options?: RequestOptions): APIPromise<RunReportResponse> {
     return this.callJSON<RunReportResponse>({ method: "POST", path: path`/agent/runs/${runId}/reports`, body, replay: false, options });

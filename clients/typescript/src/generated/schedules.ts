@@ -52,7 +52,7 @@ export class Schedules extends Resource {
 
   /**
    * Resume a schedule.
-   * It fires from now on; times missed during the pause are not made up.
+   * It fires from now on; times missed during the pause are skipped.
    */
   resume(scheduleId: string, options?: RequestOptions): APIPromise<ScheduledAgentItem> {
     return this.callJSON<ScheduledAgentItem>({ method: "POST", path: path`/agent/schedules/${scheduleId}/resume`, replay: true, options });

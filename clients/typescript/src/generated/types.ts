@@ -1734,7 +1734,7 @@ export interface TestFilterRequest {
   /** The event in the provider's header with this payload, such as issues for GitHub; a stored delivery has its own. */
   payload_event?: string | undefined;
   /** The trigger's provider: webhook if absent, github, gitlab, linear, slack or jira. */
-  provider?: string | undefined;
+  provider?: "" | "webhook" | "github" | "gitlab" | "linear" | "slack" | "jira" | undefined;
   /** The webhook that gets the payload; if absent, the webhook check passes. */
   webhook_id?: string | undefined;
 }

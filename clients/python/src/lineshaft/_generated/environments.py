@@ -25,7 +25,7 @@ class Environments(Resource):
         All of them, newest change first. There is no paging; a server has at most 500.
 
         Args:
-          sort_by: The order of the list; if absent, last_updated: newest first.
+          sort_by: Sort order; default last_updated, newest first.
         """
         request = Request(
             "GET",
@@ -132,7 +132,7 @@ class AsyncEnvironments(AsyncResource):
         All of them, newest change first. There is no paging; a server has at most 500.
 
         Args:
-          sort_by: The order of the list; if absent, last_updated: newest first.
+          sort_by: Sort order; default last_updated, newest first.
         """
         request = Request(
             "GET",

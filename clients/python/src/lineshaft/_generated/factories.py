@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from typing_extensions import Unpack
+from typing_extensions import Literal, Unpack
 
 from .. import models, params
 from .._options import NOT_GIVEN, CallOptions, NotGiven, checked
@@ -219,7 +219,7 @@ class Factories(Resource):
         event: str | None = None,
         payload: Any = None,
         payload_event: str | None = None,
-        provider: str | None = None,
+        provider: Literal["", "webhook", "github", "gitlab", "linear", "slack", "jira"] | None = None,
         webhook_id: str | None = None,
         **options: Unpack[CallOptions],
     ) -> models.TestFilterResponse:
@@ -462,7 +462,7 @@ class AsyncFactories(AsyncResource):
         event: str | None = None,
         payload: Any = None,
         payload_event: str | None = None,
-        provider: str | None = None,
+        provider: Literal["", "webhook", "github", "gitlab", "linear", "slack", "jira"] | None = None,
         webhook_id: str | None = None,
         **options: Unpack[CallOptions],
     ) -> models.TestFilterResponse:

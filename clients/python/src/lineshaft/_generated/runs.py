@@ -575,7 +575,7 @@ class Runs(Resource):
         """Report on your own run.
 
         For agents: puts a message, notice, plan or address into the log of the run whose run token
-        the caller has, while its execution lives. Values of the run's secrets are masked. An
+        the caller has, while its execution is active. Values of the run's secrets are masked. An
         address becomes an artifact.
 
         Args:
@@ -1191,7 +1191,7 @@ class AsyncRuns(AsyncResource):
         """Report on your own run.
 
         For agents: puts a message, notice, plan or address into the log of the run whose run token
-        the caller has, while its execution lives. Values of the run's secrets are masked. An
+        the caller has, while its execution is active. Values of the run's secrets are masked. An
         address becomes an artifact.
 
         Args:

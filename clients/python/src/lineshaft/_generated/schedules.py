@@ -201,7 +201,7 @@ class Schedules(Resource):
     ) -> models.ScheduledAgentItem:
         """Resume a schedule.
 
-        It fires from now on; times missed during the pause are not made up.
+        It fires from now on; times missed during the pause are skipped.
 
         Args:
           schedule_id: The id of a schedule.
@@ -402,7 +402,7 @@ class AsyncSchedules(AsyncResource):
     ) -> models.ScheduledAgentItem:
         """Resume a schedule.
 
-        It fires from now on; times missed during the pause are not made up.
+        It fires from now on; times missed during the pause are skipped.
 
         Args:
           schedule_id: The id of a schedule.
