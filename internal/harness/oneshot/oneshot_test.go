@@ -259,9 +259,15 @@ func TestX12KeylessAgentsSayWhatToDo(t *testing.T) {
 		fault           string
 		keyless, hinted bool
 	}{
-		{"Not logged in · Please run /login", true, true}, {"Not logged in · Please run /login", false, false}, {"Invalid API key", true, true},
-		{"401 Unauthorized", true, true}, {"authentication_error", true, true}, {"the model is gone", true, false},
-		{"tests of the login page fail", true, false}, {"cannot write the changelog in docs", true, false}, {"git says: Author identity unknown", true, false},
+		{"Not logged in · Please run /login", true, true},
+		{"Not logged in · Please run /login", false, false},
+		{"Invalid API key", true, true},
+		{"401 Unauthorized", true, true},
+		{"authentication_error", true, true},
+		{"the model is gone", true, false},
+		{"tests of the login page fail", true, false},
+		{"cannot write the changelog in docs", true, false},
+		{"git says: Author identity unknown", true, false},
 	} {
 		p := begin(t, "claude", say(claudeInit, `{"type":"result","subtype":"success","is_error":true,"result":"`+test.fault+`"}`)+"exit 1")
 		if test.keyless {
