@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import os
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any, Callable, Mapping, Sequence
 from urllib.request import Request, urlopen
 
@@ -145,7 +145,8 @@ def described(error: Exception) -> dict[str, Any]:
 
 class AtOnce:
     """Runs all scenarios side by side, as they wait for most of the time; each test
-    then takes its own."""
+    then takes its own. All end within the first test: between tests pytest changes the
+    environment, which a client that is just made reads."""
 
     def __init__(self, drive: Callable[[str], None], names: Sequence[Any]) -> None:
         self._drive = drive
@@ -154,8 +155,9 @@ class AtOnce:
 
     def result(self, name: str) -> None:
         if not self._running:
-            pool = ThreadPoolExecutor(16)
-            self._running = {n: pool.submit(self._drive, n) for n in self._names}
+            with ThreadPoolExecutor(16) as pool:
+                self._running = {n: pool.submit(self._drive, n) for n in self._names}
+                wait(self._running.values())
         self._running[name].result()
 
 
