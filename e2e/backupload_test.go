@@ -98,7 +98,7 @@ func (f *flow) stop() {
 }
 
 // check holds a copy to what was acknowledged before it was begun: all of that is there, and what came
-// later is there as a whole or not at all. A sender that repeats a delivery is told that it came before.
+// later is there as a whole or not at all. A sender that repeats a delivery gets the answer of a duplicate.
 func (f *flow) check(t *testing.T, database string, before map[int]*parcel) {
 	t.Helper()
 	s, err := store.Open(t.Context(), store.Options{Database: database})

@@ -24,7 +24,7 @@ func programBefore(t *testing.T) string {
 	return bin
 }
 
-// team is clients that work with nodes and workers until they are told to stop, with what they learned.
+// team is clients that work with nodes and workers until they are stopped, with what they learned.
 type team struct {
 	ledger
 	fence string
