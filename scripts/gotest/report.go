@@ -170,10 +170,20 @@ func (rep *report) showFailure(s *suite, name string, failed int) {
 	fmt.Fprintf(rep.out, "FAIL  %s: %d failed\n", name, failed)
 	for _, test := range s.order {
 		if t := s.tests[test]; t.action == "fail" || t.action == "" {
-			fmt.Fprint(rep.out, strings.Join(t.output, ""))
+			fmt.Fprint(rep.out, strings.Join(verdictFirst(t.output), ""))
 		}
 	}
 	fmt.Fprint(rep.out, strings.Join(s.output, ""))
+}
+
+// verdictFirst moves the line that names a failed test before its messages, which may
+// be long: test2json has it after them.
+func verdictFirst(output []string) []string {
+	i := slices.IndexFunc(output, func(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "--- FAIL: ") })
+	if i < 0 {
+		return output
+	}
+	return slices.Concat(output[i:i+1], output[:i], output[i+1:])
 }
 
 // close ends the report and returns its one line of counts.

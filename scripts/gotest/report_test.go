@@ -20,6 +20,7 @@ func TestReportCounts(t *testing.T) {
 		passA   = `{"Action":"pass",` + pkg + `,"Test":"TestA"}`
 		failA   = `{"Action":"fail",` + pkg + `,"Test":"TestA"}`
 		sayA    = `{"Action":"output",` + pkg + `,"Test":"TestA","Output":"    a_test.go:3: broken\n"}`
+		endA    = `{"Action":"output",` + pkg + `,"Test":"TestA","Output":"--- FAIL: TestA (0.01s)\n"}`
 		runSub  = `{"Action":"run",` + pkg + `,"Test":"TestA/sub"}`
 		passSub = `{"Action":"pass",` + pkg + `,"Test":"TestA/sub"}`
 		failSub = `{"Action":"fail",` + pkg + `,"Test":"TestA/sub"}`
@@ -41,6 +42,7 @@ func TestReportCounts(t *testing.T) {
 		"failing subtest":      {lines(runA, runSub, failSub, failA, failPkg), "0 passed, 1 failed, 0 skipped", "FAIL  internal/x: 1", "1 tests failed"},
 		"parent fails alone":   {lines(runA, runSub, passSub, sayA, failA, failPkg), "1 passed, 1 failed, 0 skipped", "a_test.go:3: broken", "1 tests failed"},
 		"reason of a skip":     {lines(runA, runSub, saySub, skipSub, passA, passPkg), "0 passed, 0 failed, 1 skipped", "skipped 1: no database", "no test ran"},
+		"verdict comes first":  {lines(runA, sayA, endA, failA, failPkg), "0 passed, 1 failed, 0 skipped", "--- FAIL: TestA (0.01s)\n    a_test.go:3: broken", "1 tests failed"},
 		"test never ended":     {lines(runA, sayA, failPkg), "0 passed, 1 failed, 0 skipped", "a_test.go:3: broken", "1 tests failed"},
 		"panic in the package": {lines(sayPkg, failPkg), "0 passed, 1 failed, 0 skipped", "panic: outside", "1 tests failed"},
 		"output of a pass":     {lines(runA, sayA, passA, passPkg), "1 passed, 0 failed, 0 skipped", "", ""},
