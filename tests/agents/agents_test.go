@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,12 +30,14 @@ type combination struct {
 	postgres, keys bool
 	// silent says that the agent tells of a tool when it has ended and not before.
 	silent bool
+	// titled says that the agent asks the model for a title beside its first turn.
+	titled bool
 }
 
 // combinations are the ways that are tried: one in make test, all in make test-all.
 func combinations() []combination {
 	all := []combination{
-		{agent: "claude", mode: lineshaft.ModeACP, web: "mcp__web__ping", keys: true},
+		{agent: "claude", mode: lineshaft.ModeACP, web: "mcp__web__ping", keys: true, titled: true},
 		{agent: "codex", mode: lineshaft.ModeACP, postgres: true},
 		{agent: "gemini", mode: lineshaft.ModeACP},
 		{agent: "opencode", mode: lineshaft.ModeACP, web: "web_ping"},
@@ -62,7 +65,7 @@ func TestX6RealAgents(t *testing.T) {
 			if c.postgres {
 				database = storetest.Postgres(t)
 			}
-			s := open(t, agents, server, database)
+			s := open(t, agents, server, database, c.script())
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			began := time.Now()
@@ -70,12 +73,30 @@ func TestX6RealAgents(t *testing.T) {
 			t.Logf("the work took %s", time.Since(began).Round(time.Millisecond))
 			s.tools(c)
 			s.memory("SAY: still here")
-			s.usage(ctx)
+			s.usage(ctx, c)
 			s.cancel(ctx, c)
 			if told := s.told() + s.get("/api/v1/agent/runs/"+s.runID+"/transcript"); strings.Contains(told, s.realKey) || strings.Contains(told, s.ping) || strings.Contains(told, s.web) {
 				t.Errorf("a secret was told: %s", told)
 			}
 		})
+	}
+}
+
+// script answers the last turn after the title: a request that the end of a run cuts off
+// can only be estimated.
+func (c combination) script() fakemodel.Script {
+	if !c.titled {
+		return nil
+	}
+	titled := make(chan struct{})
+	ask := sync.OnceFunc(func() { close(titled) })
+	return func(asked fakemodel.Conversation) fakemodel.Reply {
+		if len(asked.Tools) == 0 {
+			ask()
+		} else if text, _ := asked.Asked(); strings.Contains(text, "SAY: still here") {
+			<-titled
+		}
+		return fakemodel.Usual(asked)
 	}
 }
 
@@ -206,9 +227,15 @@ func (s *stage) memory(message string) {
 	s.t.Errorf("no request had all turns before %q\n%s", message, s.told())
 }
 
-// usage compares what the run shows with what the model counted.
-func (s *stage) usage(ctx context.Context) {
+// usage compares what the run shows with what the model counted. A request for a title
+// offers no tools; agents that can do without one make none.
+func (s *stage) usage(ctx context.Context, c combination) {
 	s.t.Helper()
+	for i, request := range s.model.Requests() {
+		if !c.titled && request.Usage != (fakemodel.Usage{}) && len(request.Conversation.Tools) == 0 {
+			s.t.Errorf("request %d of %s offers no tools: %.2000s", i, c.agent, request.Body)
+		}
+	}
 	run, err := s.api.Runs.Get(ctx, s.runID)
 	if err != nil {
 		s.t.Fatal(err)

@@ -19,7 +19,7 @@ func TestR2RealAgentsContinue(t *testing.T) {
 	for _, c := range combinations() {
 		t.Run(c.agent+" "+c.mode, func(t *testing.T) {
 			t.Parallel()
-			s := open(t, agents, server, "")
+			s := open(t, agents, server, "", nil)
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			config := &client.AgentConfig{Harness: &client.Harness{Type: c.agent, Mode: c.mode}}
@@ -40,7 +40,7 @@ func TestR2RealAgentsContinue(t *testing.T) {
 func TestR2AnotherAgentContinues(t *testing.T) {
 	t.Parallel()
 	agents, server := installed(t)
-	s := open(t, agents, server, "")
+	s := open(t, agents, server, "", nil)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	first := s.whole(ctx, client.RunRequest{Prompt: "The word is heron-4711.\nSAY: noted", Config: &client.AgentConfig{Harness: &client.Harness{Type: "builtin"}}})

@@ -65,12 +65,12 @@ type stage struct {
 }
 
 // open starts a server whose agents have no network. The database is a file of its
-// own when none is named.
-func open(t *testing.T, agents, server, database string) *stage {
+// own when none is named, and the model's script the usual one.
+func open(t *testing.T, agents, server, database string, script fakemodel.Script) *stage {
 	t.Helper()
 	s := &stage{t: t, realKey: "sk-real-" + id.Secret(24), ping: "ping-" + id.Secret(24), web: "web-" + id.Secret(24)}
 	var err error
-	if s.model, err = fakemodel.Start(t.Context(), fakemodel.Options{Key: s.realKey}); err != nil {
+	if s.model, err = fakemodel.Start(t.Context(), fakemodel.Options{Key: s.realKey, Script: script}); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.model.Close() }) // it is only listening

@@ -13,7 +13,10 @@ func opencode(b *builder) error {
 	b.set("OPENCODE_DISABLE_AUTOUPDATE", "1")
 	b.set("OPENCODE_DISABLE_MODELS_FETCH", "1")
 	b.set("OPENCODE_DISABLE_LSP_DOWNLOAD", "1")
-	config := map[string]any{"autoupdate": false, "share": "disabled", "permission": "allow"}
+	config := map[string]any{
+		"autoupdate": false, "share": "disabled", "permission": "allow",
+		"agent": map[string]any{"title": map[string]any{"disable": true}}, // it would ask the model for a title that nobody sees
+	}
 	if b.protocol != "" && b.Model != "" {
 		b.opencodeProvider(config)
 	}
