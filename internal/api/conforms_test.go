@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"mime"
 	"net/http"
@@ -39,13 +40,12 @@ func (s *server) conforms(t *testing.T, r *http.Request, w *httptest.ResponseRec
 		t.Errorf("%s answered %d, which is not documented", op.OperationID, w.Code)
 		return
 	}
-	media := response.Content[kind]
+	media := cmp.Or(response.Content[kind], response.Content["*/*"])
 	switch {
 	case media == nil && w.Body.Len() == 0:
-	case media == nil && op.OperationID == "getDownload":
 	case media == nil:
 		t.Errorf("%s answered %d with %q, which is not documented", op.OperationID, w.Code, kind)
-	case strings.HasSuffix(kind, "json"):
+	case strings.HasSuffix(kind, "json") && media == response.Content[kind]:
 		s.conformsTo(t, media.Schema, w.Body.Bytes())
 	}
 }

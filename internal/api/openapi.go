@@ -154,7 +154,7 @@ func addStreams(op *huma.Operation) {
 		ok[gzipType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 	case "getDownload":
 		op.Responses["200"] = &huma.Response{
-			Description: "OK", Content: map[string]*huma.MediaType{"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
+			Description: "OK", Content: map[string]*huma.MediaType{"*/*": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}},
 		}
 	}
 }

@@ -194,8 +194,8 @@ def fit_filter(trigger):
     filter_, keys = trigger.get("filter") or {}, keys_of(trigger["provider"], trigger["event"])
     if filter_.get("payload"):
         filter_["payload"] = {"action": ["opened"]}  # conditions may nest, and each has operators of its own
-    filter_.pop("webhook_ids", None)  # a new factory has none to name
-    filter_.pop("webhooks", None)
+    for name in ("automations", "webhook_ids", "webhooks"):  # a new factory has none to name
+        filter_.pop(name, None)
     for name in list(filter_):
         if name == "payload":
             continue
