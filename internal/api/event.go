@@ -75,7 +75,7 @@ func (s *server) getEvents(ctx context.Context, in *eventsInput) (*streamOutput,
 	}
 	return s.streamOf(ctx, follower.Close, func(ctx context.Context) ([]byte, error) {
 		items, err := follower.Next(ctx)
-		return frames(items), err
+		return stream.Frames(items), err
 	}), nil
 }
 
@@ -145,17 +145,6 @@ func (in *eventsInput) position() (int64, error) {
 	return in.After, nil
 }
 
-func frames(items []stream.Item) []byte {
-	var out []byte
-	for _, item := range items {
-		if item.Frame == nil {
-			item.Frame = EncodeSSE(item.Event)
-		}
-		out = append(out, item.Frame...)
-	}
-	return out
-}
-
 type statesInput struct {
 	RunFilter
 	Cursor      string `query:"cursor" maxLength:"4096" doc:"Resumes after this change; without it, the stream begins now."`
@@ -195,15 +184,8 @@ func (s *server) streamOf(ctx context.Context, closeSource func(), next func(con
 		defer closeSource()
 		r, w := humago.Unwrap(hc)
 		rec := recorderOf(w)
-		ctx, cancel := context.WithCancel(ctx)
+		ctx, cancel := s.untilStopping(ctx)
 		defer cancel()
-		go func() {
-			select {
-			case <-s.Stopping:
-				cancel()
-			case <-ctx.Done():
-			}
-		}()
 		header := rec.Header()
 		sse.Begin(header)
 		header.Set("Cache-Control", "no-store")

@@ -201,9 +201,16 @@ func (f *Follower) replay(ctx context.Context) ([]Item, error) {
 }
 
 func (s *Streams) items(events []lineshaft.Event) []Item {
-	items := make([]Item, len(events))
+	items, size := make([]Item, len(events)), 0
 	for i, e := range events {
 		items[i] = Item{Event: e, Frame: s.encode(e)}
+		size += len(items[i].Frame)
+	}
+	buffer := make([]byte, 0, size)
+	for i := range items {
+		start := len(buffer)
+		buffer = append(buffer, items[i].Frame...)
+		items[i].Frame = buffer[start:]
 	}
 	return items
 }

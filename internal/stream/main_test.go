@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -129,6 +130,13 @@ func (b *bench) read(f *Follower, after int64, count int) (int64, error) {
 		}
 		if err != nil {
 			return after, err
+		}
+		var joined []byte
+		for _, item := range items {
+			joined = append(joined, item.Frame...)
+		}
+		if got := Frames(items); !bytes.Equal(got, joined) {
+			return after, fmt.Errorf("joined frames %q, want %q", got, joined)
 		}
 		for _, item := range items {
 			if item.Event.Sequence != after+1 {
