@@ -194,7 +194,7 @@ func checkLog(ctx context.Context, s *control.Service, c lineshaft.Caller, runID
 			return err
 		}
 		events = append(events, page.Events...)
-		more = len(page.Events) == 5000
+		more = page.More
 	}
 	var at lineshaft.RunState
 	for i, e := range events {
