@@ -64,6 +64,7 @@ func TestX7RoomForSeveral(t *testing.T) {
 			_ = resp.Body.Close()
 		}
 	}()
+	r.await(nil, func() bool { return r.handlers == 3 }) // or it could come after it has left
 	select {
 	case <-running:
 		t.Error("a third was passed on that does not fit")
