@@ -208,7 +208,7 @@ func TestR8LauncherLeavesAnInterruptToThePod(t *testing.T) {
 func TestX5LauncherStartTimeout(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	r.config.StartTimeout = 1500 * time.Millisecond
+	r.config.StartTimeout = 10 * time.Second // by then it has been reported why the pod waits
 	r.launch()
 	job := r.plane.queue()
 	r.status(r.pod(job), map[string]any{"phase": "Pending", "conditions": []any{map[string]any{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3 nodes"}}})
