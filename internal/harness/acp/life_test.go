@@ -62,7 +62,7 @@ func TestX1ACPStarved(t *testing.T) {
 		env.Start = func(ctx context.Context, p harness.Program) (*sandbox.Process, error) {
 			return s.Start(ctx, sandbox.Spec{
 				Dir: env.Dir, Command: p.Command, Env: append(env.Env[:len(env.Env):len(env.Env)], p.Env...),
-				Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr, FeedWithin: time.Second,
+				Stdin: p.Stdin, Stdout: p.Stdout, Stderr: p.Stderr, FeedWithin: 3 * time.Second, // it has started by then
 			})
 		}
 		session := open(t, env, acp.Options{})
