@@ -205,7 +205,11 @@ func TestX13EndpointsThatFailTheBuiltinAgent(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			agent := builtin.New(builtin.Options{Tries: 3, FirstPause: time.Millisecond, FirstByte: time.Second, Idle: time.Second})
+			patience := time.Minute
+			if test.says == "sent nothing" { // only then is it waited for
+				patience = 2 * time.Second
+			}
+			agent := builtin.New(builtin.Options{Tries: 3, FirstPause: time.Millisecond, FirstByte: patience, Idle: patience})
 			a, fake, key := builtinServer(t, "openai", agent)
 			if err := test.fail(fake); err != nil {
 				t.Fatal(err)

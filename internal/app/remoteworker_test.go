@@ -267,7 +267,9 @@ func TestX3AStubbornAgentDoesNotHoldTheDrainUp(t *testing.T) {
 	t.Parallel()
 	a, adminKey, workerKey := serveWithoutWorker(t)
 	cfg, out := workerSettings(t), newSaid()
-	cfg.ShutdownGrace = 2 * time.Second
+	// Half of it is for the run to end, two seconds are for the agent, and the rest must do
+	// for the last word on a busy machine.
+	cfg.ShutdownGrace = 16 * time.Second
 	stop := runWorker(t, cfg, out, app.RemoteWorker{ID: "mac", Server: a.URL(), Key: workerKey})
 	c, err := client.New(a.URL(), adminKey)
 	if err != nil {
