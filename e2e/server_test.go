@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -193,12 +194,20 @@ func (b *lockedBuffer) tail(n int) string {
 // soak says whether the long form of a test was asked for.
 func soak() bool { return os.Getenv("LINESHAFT_SOAK") != "" }
 
+// nextPort gives each port once: that of a server which is down for a moment, or comes up
+// later, is no other test's. Those of package cli begin above.
+var nextPort = sync.OnceValue(func() func() int {
+	var given atomic.Int64
+	given.Store(rand.Int64N(10_000))
+	return func() int { return 12_000 + int(given.Add(1)%10_000) }
+})
+
 // freeAddress is an address of this machine that nobody listens at. It is below the ports
 // that the system gives to connections: one of those could take it before it is listened at.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 100 {
-		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(20_000)))
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", nextPort()()))
 		if err == nil {
 			defer func() { _ = l.Close() }()
 			return l.Addr().String()

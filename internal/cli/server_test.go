@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -82,12 +84,20 @@ func (s *realServer) must(t *testing.T, args ...string) string {
 	return strings.TrimSpace(r.out)
 }
 
+// nextPort gives each port once, so that nothing ever listens where a test says so. Those of
+// package e2e are below.
+var nextPort = sync.OnceValue(func() func() int {
+	var given atomic.Int64
+	given.Store(rand.Int64N(10_000))
+	return func() int { return 22_000 + int(given.Add(1)%10_000) }
+})
+
 // freeAddress is one where nothing listens. It is below the ports that the system gives to
 // connections: one of those could take it before it is listened at.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 100 {
-		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", 12_000+rand.IntN(20_000)))
+		listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", fmt.Sprintf("127.0.0.1:%d", nextPort()()))
 		if err == nil {
 			defer listener.Close()
 			return listener.Addr().String()
