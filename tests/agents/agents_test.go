@@ -65,11 +65,13 @@ func TestX6RealAgents(t *testing.T) {
 			if c.postgres {
 				database = storetest.Postgres(t)
 			}
-			s := open(t, agents, server, database, c.script())
+			p := c.pace()
+			s := open(t, agents, server, database, p.answer)
+			t.Cleanup(p.release) // before the model waits for its answers
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			began := time.Now()
-			s.work(ctx, c, server)
+			s.work(ctx, c, server, p)
 			t.Logf("the work took %s", time.Since(began).Round(time.Millisecond))
 			s.tools(c)
 			s.memory("SAY: still here")
@@ -82,26 +84,48 @@ func TestX6RealAgents(t *testing.T) {
 	}
 }
 
-// script answers the last turn after the title: a request that the end of a run cuts off
-// can only be estimated.
-func (c combination) script() fakemodel.Script {
-	if !c.titled {
-		return nil
-	}
-	titled := make(chan struct{})
-	ask := sync.OnceFunc(func() { close(titled) })
-	return func(asked fakemodel.Conversation) fakemodel.Reply {
-		if len(asked.Tools) == 0 {
-			ask()
-		} else if text, _ := asked.Asked(); strings.Contains(text, "SAY: still here") {
-			<-titled
-		}
-		return fakemodel.Usual(asked)
-	}
+// pace holds two answers of the model back: the first one until the run has its follow-ups,
+// since it could end before them, and the last one until the title was asked for, since a
+// request that the end of a run cuts off can only be estimated.
+type pace struct {
+	begun, followed, titled chan struct{}
+	begin, follow, title    func()
 }
 
+func (c combination) pace() *pace {
+	p := &pace{begun: make(chan struct{}), followed: make(chan struct{}), titled: make(chan struct{})}
+	p.begin, p.follow = sync.OnceFunc(func() { close(p.begun) }), sync.OnceFunc(func() { close(p.followed) })
+	p.title = sync.OnceFunc(func() { close(p.titled) })
+	if !c.titled {
+		p.title()
+	}
+	return p
+}
+
+// release lets every answer go.
+func (p *pace) release() {
+	p.follow()
+	p.title()
+}
+
+func (p *pace) answer(asked fakemodel.Conversation) fakemodel.Reply {
+	text, _ := asked.Asked()
+	switch {
+	case len(asked.Tools) == 0:
+		p.title()
+	case strings.Contains(text, firstPrompt):
+		p.begin()
+		<-p.followed
+	case strings.Contains(text, "SAY: still here"):
+		<-p.titled
+	}
+	return fakemodel.Usual(asked)
+}
+
+const firstPrompt = "RUN: echo made-by-the-agent >made.txt; cat made.txt"
+
 // work starts a run with two follow-ups that come while it runs, and waits for its end.
-func (s *stage) work(ctx context.Context, c combination, server string) {
+func (s *stage) work(ctx context.Context, c combination, server string, p *pace) {
 	s.t.Helper()
 	config := &client.AgentConfig{
 		Harness:    &client.Harness{Type: c.agent, Mode: c.mode},
@@ -112,17 +136,24 @@ func (s *stage) work(ctx context.Context, c combination, server string) {
 		config.MCPServers["web"] = client.MCPServer{URL: listen(s.t, server), Headers: map[string]string{"X-Ping-Header": "{{WEB}}"}}
 		message += "\nTOOL: " + c.web + ` {"text":"far-away"}`
 	}
-	started, err := s.api.Runs.Create(ctx, client.RunRequest{Prompt: "RUN: echo made-by-the-agent >made.txt; cat made.txt", Config: config})
+	started, err := s.api.Runs.Create(ctx, client.RunRequest{Prompt: firstPrompt, Config: config})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.runID = started.RunID
-	s.watch(ctx, func(requests []fakemodel.Request) bool { return len(requests) > 0 })
+	alive, stop := s.alive(ctx)
+	defer stop()
+	select {
+	case <-p.begun:
+	case <-alive.Done():
+		s.t.Fatalf("the model was not asked\n%s", s.told())
+	}
 	for _, m := range []string{message, "SAY: still here"} {
 		if got, err := s.api.Runs.Followup(ctx, s.runID, client.FollowupRequest{Message: m}); err != nil || got.Outcome != "live_session" {
 			s.t.Fatalf("follow-up: %+v, %v\n%s", got, err, s.told())
 		}
 	}
+	p.follow()
 	run, err := s.api.Runs.Wait(ctx, s.runID, client.WaitOptions{Interval: 100 * time.Millisecond})
 	if err != nil || run.State != client.StateSucceeded {
 		s.t.Fatalf("run %s, %v\n%s", run.RawJSON(), err, s.told())
@@ -132,15 +163,21 @@ func (s *stage) work(ctx context.Context, c combination, server string) {
 // watch waits until the model's requests fit, and fails when the run ends before.
 func (s *stage) watch(ctx context.Context, fit func([]fakemodel.Request) bool) {
 	s.t.Helper()
-	ctx, stop := context.WithCancel(ctx)
+	alive, stop := s.alive(ctx)
 	defer stop()
-	go func() {
-		_, _ = s.api.Runs.Wait(ctx, s.runID, client.WaitOptions{}) // however it ends, there is nothing more to wait for
-		stop()
-	}()
-	if err := s.model.Await(ctx, fit); err != nil {
+	if err := s.model.Await(alive, fit); err != nil {
 		s.t.Fatalf("the model was not asked: %v\n%s", err, s.told())
 	}
+}
+
+// alive is a context that ends with the run: however it ends, there is nothing more to wait for.
+func (s *stage) alive(ctx context.Context) (alive context.Context, stop func()) {
+	alive, stop = context.WithCancel(ctx)
+	go func() {
+		_, _ = s.api.Runs.Wait(alive, s.runID, client.WaitOptions{}) // see above
+		stop()
+	}()
+	return alive, stop
 }
 
 // parts are the conversation as the API has it. A message is where it was said, even if
@@ -264,7 +301,7 @@ func (s *stage) cancel(ctx context.Context, c combination) {
 		s.t.Fatalf("follow-up: %+v, %v", got, err)
 	}
 	s.watch(ctx, func(requests []fakemodel.Request) bool {
-		return strings.Contains(string(requests[len(requests)-1].Body), mark)
+		return slices.ContainsFunc(requests, func(r fakemodel.Request) bool { return strings.Contains(string(r.Body), mark) })
 	})
 	s.await("the tool does not run", time.Minute, func() bool { return len(sleepers(mark)) == 2 })
 	s.memory(mark)
