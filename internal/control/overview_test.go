@@ -142,8 +142,9 @@ func TestEndsAreCountedWhenTheyAreSettled(t *testing.T) {
 		b.past("", lineshaft.Succeeded, now.Add(-time.Minute), "")
 		b.past("", lineshaft.Succeeded, now.Add(-5*time.Second), "")
 		b.past("", lineshaft.Succeeded, now.Add(5*time.Minute), "") // a clock that is ahead
-		want := func(when string, ended int64, fold int) {
+		want := func(when string, at time.Time, ended int64, fold int) {
 			b.Helper()
+			b.at(at) // what came before took as long as it took
 			if n := b.folded(); n != fold {
 				b.Errorf("%s: %d counted, want %d", when, n, fold)
 			}
@@ -151,15 +152,13 @@ func TestEndsAreCountedWhenTheyAreSettled(t *testing.T) {
 				b.Errorf("%s: %d ended, want %d", when, view.Total.Ended(), ended)
 			}
 		}
-		want("now", 3, 1)
+		want("now", now, 3, 1)
 		late := b.past("", lineshaft.Failed, now.Add(-20*time.Second), "") // its transaction took long
-		want("one came late", 4, 0)
-		b.at(now.Add(time.Minute))
-		want("a minute later", 4, 2)
+		want("one came late", now, 4, 0)
+		want("a minute later", now.Add(time.Minute), 4, 2)
 		wantCode(b, b.s.DeleteRun(b.Context(), b.admin, late), "")
-		want("what is counted stays", 4, 0)
-		b.at(now.Add(6 * time.Minute))
-		want("the clocks meet", 4, 1)
+		want("what is counted stays", now.Add(time.Minute), 4, 0)
+		want("the clocks meet", now.Add(6*time.Minute), 4, 1)
 	})
 }
 
