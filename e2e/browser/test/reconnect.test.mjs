@@ -3,11 +3,11 @@ import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { assertWhole, inState, launch, member, over, printed, shownLog } from "./browser.mjs";
 import { startWire } from "./cutter.mjs";
-import { Server, shell } from "./server.mjs";
+import { Server, lastingAddress, shell } from "./server.mjs";
 
 let server, browser, wire;
 before(async () => {
-  [server, browser] = await Promise.all([Server.start(), launch()]);
+  [server, browser] = await Promise.all([Server.start({ listen: await lastingAddress() }), launch()]);
   wire = await startWire(server.url);
 });
 after(async () => {

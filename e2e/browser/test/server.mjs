@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { constants } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import http from "node:http";
+import net from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
@@ -19,6 +20,17 @@ export function required(name) {
   return value;
 }
 
+/** An address for a server that restarts. It is below the ports that the system gives to connections: one of those could take it meanwhile. */
+export async function lastingAddress() {
+  for (;;) {
+    const listener = net.createServer().listen(12_000 + Math.floor(20_000 * Math.random()), "127.0.0.1");
+    const free = await once(listener, "listening").then(() => true, () => false); // or it fails, being taken
+    const { port } = listener.address() ?? {};
+    listener.close();
+    if (free) return `127.0.0.1:${port}`;
+  }
+}
+
 /** A prompt that the shell harness executes. */
 export const shell = (...lines) => ["Please run this:", "```sh", ...lines, "```"].join("\n");
 
@@ -27,11 +39,11 @@ export class Server {
   #log = [];
 
   /** Starts a server on a free port, with a data folder of its own and any flags besides. */
-  static async start({ flags = [] } = {}) {
+  static async start({ flags = [], listen = "127.0.0.1:0" } = {}) {
     const server = new Server();
     server.flags = flags;
     server.dataDir = await mkdtemp(path.join(tmpdir(), "lineshaft-page-"));
-    await server.#launch("127.0.0.1:0");
+    await server.#launch(listen);
     return server;
   }
 

@@ -10,6 +10,7 @@ export class Worker {
   #job;
   #next = 1;
   #beat;
+  #heard = []; // directives that came with a heartbeat, which nobody tells again
 
   /** Starts a run and claims it as a worker of its own; start does it in another way than by the API. */
   static async claim(server, { host = `scripted-${process.pid}-${workers + 1}`, start, ...body } = {}) {
@@ -30,7 +31,8 @@ export class Worker {
     this.#job = jobs[0];
     this.#next = 1;
     await this.#report({ started: true });
-    this.#beat = setInterval(() => this.#call("heartbeat", { held: [this.#ref] }).catch(() => clearInterval(this.#beat)), 5000); // until the server is gone
+    const beat = async () => this.#heard.push(...((await this.#call("heartbeat", { held: [this.#ref] })).directives ?? []));
+    this.#beat = setInterval(() => beat().catch(() => clearInterval(this.#beat)), 5000); // until the server is gone
     this.#beat.unref();
   }
 
@@ -83,7 +85,8 @@ export class Worker {
   async directive() {
     for (;;) {
       const { directives } = await this.#call("directives", {});
-      if (directives?.length > 0) return directives[0].kind;
+      const told = [...this.#heard.splice(0), ...(directives ?? [])];
+      if (told.length > 0) return told[0].kind;
     }
   }
 
