@@ -168,7 +168,7 @@ func TestX1ContainerEnds(t *testing.T) {
 			spec, out := contained(t, stubborn(m)+"while :; do sleep "+m+"; done"), newLines()
 			spec.Stdout, spec.Stderr = out, out
 			if name == "starvation" {
-				spec.FeedWithin = 3 * time.Second
+				spec.FeedWithin = 15 * time.Second // a container takes seconds to be up
 			}
 			p := begin(t, s, spec)
 			out.await(t, "up")
