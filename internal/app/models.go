@@ -14,6 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/config"
 	"github.com/lineshaft/lineshaft/internal/harness/preset"
 	"github.com/lineshaft/lineshaft/internal/model"
+	"github.com/lineshaft/lineshaft/internal/web"
 )
 
 // loadModels puts together the endpoints of the file and of the environment. The
@@ -105,6 +106,17 @@ func (a *App) models(context.Context) api.ListModelsResponse {
 			info.Available, info.Problem = false, "the settings of the model endpoints are not right; `lineshaft doctor` says what"
 		}
 		out.Harnesses = append(out.Harnesses, info)
+	}
+	return out
+}
+
+// standard is what runs get here that choose nothing.
+func (a *App) standard() web.Standard {
+	harness := childAllowance(a.cfg, a.opts).DefaultHarness
+	out := web.Standard{Harness: harness, Model: defaultModels(a.cfg)[harness]}
+	endpoints, _ := loadModels(a.cfg) // it was right when the server started
+	for _, info := range modelInfos(endpoints) {
+		out.Models = append(out.Models, info.ID)
 	}
 	return out
 }

@@ -199,7 +199,7 @@ func TestI2NotificationPageTellsWhatItIs(t *testing.T) {
 	w.shows(at, "https://hooks.example/ok?token=x", "Ask &lt;i&gt;Ada", ">Blocked<", "named <bdi>doctor</bdi>, in", `href="/factories/`+shop+`"`,
 		"Nothing was sent yet", "Send a test", "webhook-signature", "!"+made.Secret, "!Old secret", "!gave up", `hx-trigger="every 2s"`)
 	every, _ := w.endpoint(notify.NewNotification{URL: "ok"})
-	w.shows(every, "Every change", "<dd>any</dd>", "<bdi>hooks.example</bdi>")
+	w.shows(every, "Every change", "<dd>all</dd>", "<bdi>hooks.example</bdi>")
 	for _, path := range []string{"/notifications/nobody", "/notifications/01890000-0000-7000-8000-000000000000", at + "/deliveries/nobody"} {
 		if status, _, _ := w.get(path); status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, status)

@@ -95,7 +95,7 @@ func TestH14RedeliverAllIsBounded(t *testing.T) {
 	for range 2 {
 		form.Add("delivery", form.Get("delivery"))
 	}
-	h.sends("/deliveries/redeliver", form, http.StatusBadRequest, "", "choose 1 to 50 deliveries")
+	h.sends("/deliveries/redeliver", form, http.StatusBadRequest, "", "Choose 1 to 50 deliveries")
 	for name, wrong := range map[string]url.Values{
 		"none": {}, "no delivery": {"delivery": {"a/b"}}, "elsewhere": {"delivery": {"a/b/c"}, "back": {"https://evil.example/"}},
 	} {

@@ -22,6 +22,8 @@ type (
 	Setting = page.Setting
 	// Check is what an examination found out about one thing.
 	Check = page.Check
+	// Standard is what runs that choose nothing get.
+	Standard = page.Standard
 	// Certificate is one of the server's own.
 	Certificate = page.Certificate
 )

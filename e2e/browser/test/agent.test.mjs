@@ -45,6 +45,22 @@ test("I-2 an agent is made, changed, shown with its runs and deleted", async () 
   await context.close();
 });
 
+test("I-2 an agent names its factory and its environment, and leads to both and to its secrets", async () => {
+  const factory = await server.api("/factory", { body: { name: "Above it" } });
+  await server.api("/secrets", { body: { name: "SHOP_TOKEN", value: "a value of a secret" } });
+  const environment = await server.api("/agent/environments", { body: { config: { name: "Shop" } } });
+  const { uid } = await server.api("/agent/identities", { body: { name: "clerk", factory_uid: factory.uid, prompt: "Sell.", environment_id: environment.uid, secrets: [{ name: "SHOP_TOKEN" }] } });
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto(`/agents/${uid}`);
+  for (const [name, address] of Object.entries({ Shop: `/environments/${environment.uid}`, SHOP_TOKEN: "/secrets/SHOP_TOKEN" })) {
+    assert.equal(await page.locator(".facts").getByRole("link", { name, exact: true }).getAttribute("href"), address);
+  }
+  await page.getByRole("navigation", { name: "Breadcrumbs" }).getByRole("link", { name: "Above it" }).click();
+  await page.waitForURL(`**/factories/${factory.uid}`);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("S-3 a viewer sees agents and changes none", async () => {
   const factory = await server.api("/factory", { body: { name: "Seen" } });
   const { page, context } = await member(browser, server.url, { key: await server.keyFor("viewer") });

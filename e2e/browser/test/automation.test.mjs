@@ -91,6 +91,21 @@ test("W-15 W-16 an automation is written, mended, tried, counted, saved and fire
   await context.close();
 });
 
+test("W-15 a trial begins with the newest delivery that the automation listens to", async () => {
+  const { uid } = await server.api("/factory", { body: { name: "Two webhooks" } });
+  const [heard, other] = await Promise.all(["heard", "other"].map((name) => server.api(`/factory/${uid}/webhooks`, { body: { name, auth_mode: "url_token" } })));
+  const automation = await server.api(`/factory/${uid}/automations`, {
+    body: { name: "listens", prompt: "Look.", triggers: [{ provider: "webhook", event: "received", filter: { webhook_ids: [heard.uid], payload: { never: ["matches"] } } }] },
+  });
+  for (const hook of [heard, other]) assert.equal((await fetch(hook.ingress_url, { method: "POST", body: "{}" })).status, 202);
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto(`/factories/${uid}/automations/${automation.uid}/edit`);
+  assert.match(await page.locator("#delivery option", { hasText: "other" }).textContent(), /other/);
+  assert.match(await page.locator("#delivery option:checked").textContent(), /^heard/);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("I-2 several triggers are added and removed, and cron tells its next times", async () => {
   const { factory } = await works("Several");
   const { page, context, complaints } = await member(browser, server.url);

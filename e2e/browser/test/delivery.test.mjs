@@ -60,6 +60,33 @@ test("W-18 each bar of the volume of deliveries leads to those in it", async () 
   await context.close();
 });
 
+test("W-18 j and k go through the deliveries, and Enter opens one", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/deliveries");
+  const item = (n) => page.locator(".delivery").nth(n);
+  await item(0).waitFor();
+  for (const key of ["j", "j", "k", "j"]) await page.keyboard.press(key);
+  await item(1).locator("summary:focus").waitFor();
+  await page.keyboard.press("Enter");
+  await item(1).getByRole("heading", { name: "Result" }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("W-18 a delivery shows what came, with credentials masked, and what we answered in which time", async () => {
+  const { deliveries } = await server.api(`/factory/${hook.factory}/webhooks/${hook.uid}/deliveries`);
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto(`${hook.page}/deliveries/${deliveries.at(-1).delivery_id}`);
+  const headers = await page.getByLabel("Request headers").textContent();
+  assert.match(headers, /x-lineshaft-delivery-id: first/i);
+  assert.ok(!headers.includes(hook.secret), "the token is in the page");
+  const facts = await page.locator(".facts").textContent();
+  assert.match(facts, /Our answer\s*202/);
+  assert.match(facts, /Answered in\s*[\d.]+ m?s/);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 /** What is wider than the box that it stands in, or than the window. */
 const overflowing = (page) =>
   page.evaluate(() => {

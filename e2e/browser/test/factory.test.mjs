@@ -111,6 +111,34 @@ test("F-5 a factory follows a repository, tells its mistakes and refuses edits",
   await context.close();
 });
 
+test("I-2 what deletes something stands at the end of its page, never among its actions", async () => {
+  const factory = await server.api("/factory", { body: { name: "Has everything" } }), at = `/factories/${factory.uid}`;
+  const hook = await server.api(`/factory/${factory.uid}/webhooks`, { body: { name: "inbox" } });
+  const automation = await server.api(`/factory/${factory.uid}/automations`, {
+    body: { name: "works", prompt: "Work.", triggers: [{ provider: "webhook", event: "received", filter: { webhook_ids: [hook.uid] } }] },
+  });
+  const agent = await server.api("/agent/identities", { body: { name: "worker", factory_uid: factory.uid, prompt: "Work." } });
+  const schedule = await server.api("/agent/schedules", { body: { name: "daily", cron_schedule: "@daily", prompt: "Work." } });
+  const environment = await server.api("/agent/environments", { body: { config: { name: "Somewhere" } } });
+  await server.api("/secrets", { body: { name: "KEPT", value: "a value of a secret" } });
+  const notification = await server.api("/notifications", { body: { url: "https://receiver.example/", name: "told" } });
+  const pages = {
+    factory: at, webhook: `${at}/webhooks/${hook.uid}`, automation: `${at}/automations/${automation.uid}`, agent: `/agents/${agent.uid}`,
+    schedule: `/schedules/${schedule.id}`, environment: `/environments/${environment.uid}`, secret: "/secrets/KEPT", notification: `/notifications/${notification.id}`,
+  };
+  const { page, context, complaints } = await member(browser, server.url);
+  for (const [noun, address] of Object.entries(pages)) {
+    await page.goto(address);
+    const link = page.getByRole("link", { name: `Delete ${noun}`, exact: true });
+    await link.waitFor();
+    assert.equal(await page.locator(".head .danger").count(), 0, noun);
+    const [top, lowest] = await link.evaluate((one) => [one.getBoundingClientRect().top, Math.max(...[...document.querySelectorAll("main .card, main .empty")].map((card) => card.getBoundingClientRect().bottom))]);
+    assert.ok(top >= lowest, `${noun}: ${top} is above ${lowest}`);
+  }
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("S-3 a viewer sees a factory and changes nothing of it", async () => {
   const factory = await server.api("/factory", { body: { name: "Only to look at" } });
   const at = `/factories/${factory.uid}`;

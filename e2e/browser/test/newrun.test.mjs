@@ -66,10 +66,19 @@ test("R-2 with the keyboard alone: n, prompt, title, worker, start; then the sam
   await context.close();
 });
 
+test("R-2 the form says what runs a prompt when nothing is chosen", async () => {
+  const { page, context } = await member(browser, server.url);
+  await page.goto("/runs/new");
+  assert.match(await page.locator("#standard").textContent(), /If you choose nothing else, shell runs it\./);
+  assert.equal(await page.locator("#harness option").first().textContent(), "Default: shell");
+  assert.equal(await page.locator("#model").getAttribute("list"), await page.locator("datalist#models").getAttribute("id"));
+  await context.close();
+});
+
 test("R-2 a form that is wrong comes back with what was written", async () => {
   const { page, context } = await member(browser, server.url);
   await page.goto("/runs/new");
-  await page.getByText("More", { exact: true }).click();
+  await page.getByText("Options", { exact: true }).click();
   await page.getByLabel("Title").fill("Kept");
   await page.getByRole("button", { name: "Start run" }).click();
   await page.getByRole("alert").getByText("a run needs a prompt").waitFor();

@@ -68,7 +68,7 @@ test("C-1 the keyboard alone: create, the secret once, a test arrives, the log s
   await page.keyboard.press("Enter");
   await page.locator(".callbacks", { hasText: "2 attempts" }).waitFor();
 
-  await tabTo("Delete");
+  await tabTo("Delete notification");
   await page.keyboard.press("Enter");
   await page.getByText("This cannot be undone").waitFor();
   await tabTo("Delete notification");

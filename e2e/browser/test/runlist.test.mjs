@@ -87,6 +87,29 @@ test("R-4 filters are in the address, survive reload and the way back, and go aw
   await context.close();
 });
 
+test("R-4 the form also filters by agent and model, and only what can be cancelled has buttons for that", async () => {
+  const { uid } = await server.api("/agent/identities", { body: { name: "filtered-for", prompt: "Work.", worker_host: "never-connected" } });
+  await server.startRun({ title: "Of that agent", prompt: "wait", agent_identity_uid: uid, config: { model_id: "model-of-the-filter" } });
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await page.getByText("More filters").click();
+  await page.getByLabel("Agent").selectOption({ label: "filtered-for" });
+  await page.getByRole("list", { name: "Active filters" }).getByRole("link", { name: /Agent filtered-for/ }).waitFor();
+  assert.deepEqual(await titles(page), ["Of that agent"]);
+  await page.getByLabel("Model").fill("model-of-the-filter");
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/runs?agent=${uid}&model=model-of-the-filter`);
+  await page.getByRole("link", { name: /Model model-of-the-filter/ }).waitFor();
+  assert.deepEqual(await titles(page), ["Of that agent"]);
+  const buttons = page.locator(".bulk");
+  assert.ok(await buttons.isVisible());
+  await page.goto("/runs?state=FAILED");
+  await row(page, "Breaks at once").waitFor();
+  assert.equal(await buttons.isVisible(), false);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("R-4 the heads of columns sort the list, with the keyboard and without scripts, and new runs take their place in it", async () => {
   for (const title of ["Mill", "Anvil", "Zinc"]) await server.parkRun(title, "sorted");
   const { page, context, complaints } = await member(browser, server.url);

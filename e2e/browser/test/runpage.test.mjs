@@ -222,6 +222,24 @@ test("I-2 each event has a link that opens there, with what is folded around it 
   await context.close();
 });
 
+test("I-2 a long output is cut at the end of a line, and the rest comes in its place", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const worker = await Worker.claim(server, { title: "Prints a lot" });
+  const lines = Array.from({ length: 2000 }, (_, n) => `line ${n} of a build\n`).join("");
+  await worker.tell(call("c1", "bash", { command: "make" }), output(`${lines}\u001b[31mthe last one\u001b[0m\n`, "c1"), result("c1", "bash"));
+  await worker.end();
+  await page.goto(`/runs/${worker.runID}`);
+  await over(page);
+  const tool = page.locator("li[data-call=c1]"), out = tool.locator(".out");
+  if (!(await tool.locator("details").evaluate((one) => one.open))) await tool.locator("summary").click();
+  assert.match(await out.evaluate((one) => one.firstChild.textContent), /line \d+ of a build\n$/);
+  await out.getByRole("link", { name: /^Show .* more$/ }).click();
+  await out.getByText("the last one").waitFor();
+  assert.equal(await out.textContent(), `${lines}the last one\n`);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("I-2 all edits of a run are added up by file", async () => {
   const { page, context, complaints } = await member(browser, server.url);
   const worker = await Worker.claim(server, { title: "Edits" });

@@ -28,6 +28,20 @@ test("I-2 settings tell values and origins, and no secret", async () => {
   await context.close();
 });
 
+test("I-2 a setting is found by words of its name and its help, also among the defaults", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/settings");
+  const rows = page.locator("table.settings tbody tr").filter({ visible: true });
+  await page.getByLabel("Find a setting").fill("shutdown GRACE");
+  await page.getByRole("row", { name: /^shutdown-grace/ }).waitFor();
+  assert.equal(await rows.count(), 1);
+  await page.getByLabel("Find a setting").fill("");
+  await page.getByRole("row", { name: /^data-dir/ }).waitFor();
+  assert.ok((await rows.count()) > 50);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("I-2 the checks run on request, without leaving the page", async () => {
   const { page, context, complaints } = await member(browser, server.url);
   await page.goto("/settings");

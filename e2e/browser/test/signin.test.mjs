@@ -21,6 +21,15 @@ test("S-4 a wrong key is told so and opens nothing", async () => {
   await context.close();
 });
 
+test("I-2 the door says what is behind it, and stands where people look", async () => {
+  const { page, context } = await visitor(browser, server.url, { viewport: { width: 1280, height: 900 } });
+  await page.goto("/login");
+  await page.getByText("control plane for your cloud agents").waitFor();
+  const { y } = await page.locator(".door form").boundingBox();
+  assert.ok(y > 250 && y < 450, `the form begins at ${y} of 900 px`);
+  await context.close();
+});
+
 test("S-4 the right key goes on to where one came from", async () => {
   const runID = await server.parkRun("Came from here");
   const { page, context, complaints } = await visitor(browser, server.url);
@@ -87,7 +96,8 @@ test("an unknown run is a page that says so", async () => {
   const { page, context } = await member(browser, server.url);
   const response = await page.goto("/runs/00000000-0000-7000-8000-000000000000");
   assert.equal(response.status(), 404);
-  assert.match(await page.getByRole("alert").textContent(), /run/);
+  await page.getByRole("heading", { name: "There is nothing here" }).waitFor(); // and not the phrase of the protocol
+  assert.match(await page.getByRole("alert").textContent(), /^\s*No run/);
   await page.getByRole("link", { name: "Back to the overview" }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   await context.close();

@@ -234,6 +234,26 @@ test("I-2 the senders that most people look for come first", async () => {
   assert.deepEqual((await page.locator(".kinds.tight .kind").allTextContents()).slice(0, 4), ["GitHub", "GitLab", "Slack", "Linear"]);
 });
 
+test("I-2 a sender is found by a part of its name", async () => {
+  const { page, complaints } = someone;
+  await page.goto(`${shop.page}/new`);
+  await page.getByLabel("Find a sender").fill("STRI");
+  await page.locator(".kind", { hasText: "GitHub" }).waitFor({ state: "hidden" });
+  assert.deepEqual(await page.locator(".kinds.tight .kind").filter({ visible: true }).allTextContents(), ["Stripe"]);
+  assert.deepEqual(complaints, []);
+});
+
+looks("I-2 webhooks of several factories stand in the same columns", async () => {
+  const { page } = someone;
+  await shop.hook({ name: "a-name-that-is-rather-long-for-a-webhook" });
+  const { uid } = await server.api("/factory", { body: { name: "Beside the shop" } });
+  await server.api(`/factory/${uid}/webhooks`, { body: { name: "w", auth_mode: "url_token" } });
+  await page.goto("/webhooks");
+  const columns = await page.$$eval("table.list thead", (heads) => heads.map((head) => [...head.querySelectorAll("th")].map((one) => Math.round(one.getBoundingClientRect().x))));
+  assert.ok(columns.length > 1, "one table only");
+  for (const one of columns) assert.deepEqual(one, columns[0]);
+});
+
 test("W-5 delete names the automations that fall silent, then it is 404 and the log stays", async () => {
   const { page, complaints } = someone;
   const hook = await shop.hook({ name: "doomed" });

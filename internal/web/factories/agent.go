@@ -49,6 +49,8 @@ type agentData struct {
 	Runs    []lineshaft.Run
 	// UsedBy are the automations that give it work.
 	UsedBy []lineshaft.Automation
+	// Environment is the name of its environment.
+	Environment string
 }
 
 func (s pages) shownAgent(r *page.Request) (agentData, error) {
@@ -71,8 +73,25 @@ func (s pages) agentPage(r *page.Request, data agentData) (p page.Page, err erro
 	if data.UsedBy, err = s.agentUses(r, data); err != nil {
 		return p, err
 	}
+	data.Environment = s.environmentName(r, data.Config.EnvironmentID)
 	data.Runs, err = s.RecentRuns(r.Context(), r.Caller, lineshaft.RunFilter{Executor: data.UID})
-	return page.Below("agents", data.Name, data), err
+	p = page.Below("agents", data.Name, data)
+	if data.Factory != nil {
+		p.Crumbs = p.Crumbs.To(data.Factory.Name, page.FactoryAddress(data.FactoryUID))
+	}
+	return p, err
+}
+
+// environmentName is empty for one that is gone, or that the reader may not see.
+func (s pages) environmentName(r *page.Request, uid string) string {
+	if uid == "" {
+		return ""
+	}
+	found, err := s.Control.GetEnvironment(r.Context(), r.Caller, uid)
+	if err != nil {
+		return ""
+	}
+	return found.Config.Name
 }
 
 func (s pages) agentUses(r *page.Request, data agentData) ([]lineshaft.Automation, error) {

@@ -235,8 +235,11 @@ func (f *automationForm) show(a lineshaft.Automation) {
 	for i, t := range a.Triggers {
 		f.Triggers = append(f.Triggers, f.trigger(i, t, factories.WriteTriggerFilter(t)))
 	}
-	if len(f.Past) > 0 {
-		f.Subject.Delivery = f.Past[0].ID // the newest, to begin a trial with
+	heard := listening(a.Triggers, f.Hooks)
+	if i := slices.IndexFunc(f.Past, func(d pastDelivery) bool {
+		return len(a.Triggers) == 0 || slices.ContainsFunc(heard, func(h lineshaft.Webhook) bool { return h.Name == d.Webhook })
+	}); i >= 0 {
+		f.Subject.Delivery = f.Past[i].ID // the newest that may concern it, to begin a trial with
 	}
 }
 

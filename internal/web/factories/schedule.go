@@ -146,7 +146,9 @@ type scheduleData struct {
 	Row      scheduleRow
 	Schedule *lineshaft.Schedule
 	Agent    string
-	Runs     []lineshaft.Run
+	// Environment is the name of its environment.
+	Environment string
+	Runs        []lineshaft.Run
 }
 
 func (s pages) schedulePage(r *page.Request, found *lineshaft.Schedule) (p page.Page, err error) {
@@ -154,7 +156,7 @@ func (s pages) schedulePage(r *page.Request, found *lineshaft.Schedule) (p page.
 	if err != nil {
 		return p, err
 	}
-	data := scheduleData{Row: rowOfSchedule(*found), Schedule: found, Runs: runs, Agent: found.AgentUID}
+	data := scheduleData{Row: rowOfSchedule(*found), Schedule: found, Runs: runs, Agent: found.AgentUID, Environment: s.environmentName(r, found.Config.EnvironmentID)}
 	if agent, err := s.Control.GetAgent(r.Context(), r.Caller, found.AgentUID); err == nil {
 		data.Agent = agent.Name
 	}

@@ -169,7 +169,7 @@ func throughput(view *overview.Overview) chart.Chart {
 }
 
 func latencyChart(id, title string, view *overview.Overview, of func(overview.Period) overview.Latency) chart.Chart {
-	all := []chart.Series{{Name: "Median", Class: "p50"}, {Name: "95 % within", Class: "p95"}}
+	all := []chart.Series{{Name: "Median", Class: "p50"}, {Name: "p95", Class: "p95"}}
 	for _, bar := range view.Bars {
 		l := of(bar)
 		for i, d := range []time.Duration{l.P50, l.P95} {
@@ -186,10 +186,10 @@ func latencyChart(id, title string, view *overview.Overview, of func(overview.Pe
 		if l.Count == 0 {
 			return "no run"
 		}
-		return fmt.Sprintf("median %s, 95 %% within %s", about(l.P50), about(l.P95))
+		return fmt.Sprintf("median %s, p95 %s", about(l.P50), about(l.P95))
 	}), all)
 	total := of(view.Total)
-	c.Desc = fmt.Sprintf("In the %s the median was %s, and 95 %% were within %s.", rangeWords(view.Range), about(total.P50), about(total.P95))
+	c.Desc = fmt.Sprintf("In the %s the median was %s, and 95%% were within %s.", rangeWords(view.Range), about(total.P50), about(total.P95))
 	if total.Count == 0 {
 		c.Empty = "No run started and ended in the " + rangeWords(view.Range) + "."
 	}
@@ -403,7 +403,7 @@ func latencyTile(name string, l overview.Latency) tile {
 	if l.Count == 0 {
 		return tile{Name: name, Value: "–", Note: "no run started"}
 	}
-	return tile{Name: name, Value: about(l.P50), Note: "95 % within " + about(l.P95)}
+	return tile{Name: name, Value: about(l.P50), Note: "p95 " + about(l.P95)}
 }
 
 // percent never rounds up to all when it was not all.
@@ -413,7 +413,7 @@ func percent(part, whole int64) string {
 	}
 	tenths := math.Floor(float64(part) / float64(whole) * 1000)
 	if tenths == 1000 || math.Mod(tenths, 10) == 0 {
-		return fmt.Sprintf("%.0f %%", tenths/10)
+		return fmt.Sprintf("%.0f%%", tenths/10)
 	}
-	return fmt.Sprintf("%.1f %%", tenths/10)
+	return fmt.Sprintf("%.1f%%", tenths/10)
 }

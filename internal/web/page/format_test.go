@@ -39,7 +39,7 @@ func TestDurationsNumbersAndMoney(t *testing.T) {
 			t.Errorf("took %v: %q, want %q", d, got, want)
 		}
 	}
-	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1\u202f000", 1234567: "1\u202f234\u202f567", -1000: "-1\u202f000", -999: "-999"} {
+	for n, want := range map[int64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567", -1000: "-1,000", -999: "-999"} {
 		if got := Count(n); got != want {
 			t.Errorf("count %d: %q, want %q", n, got, want)
 		}

@@ -104,6 +104,21 @@ func (p Page) Harnesses() []Option {
 	return list
 }
 
+// trouble is what people call a status.
+func trouble(status int) string {
+	switch {
+	case status == http.StatusNotFound:
+		return "There is nothing here"
+	case status == http.StatusForbidden:
+		return "You may not do this"
+	case status == http.StatusTooManyRequests:
+		return "Too many requests"
+	case status >= http.StatusInternalServerError:
+		return "Something went wrong"
+	}
+	return "This is not possible"
+}
+
 // Of is the page of a section itself, under its name in the menu.
 func Of(section string, data any) Page {
 	return Page{Title: sectionName(section), Section: section, Data: data}
@@ -231,7 +246,7 @@ func (s *Site) fail(w http.ResponseWriter, r *http.Request, c *lineshaft.Caller,
 	if told.RetryAfter > 0 {
 		w.Header().Set("Retry-After", strconv.FormatInt(rate.Seconds(told.RetryAfter), 10))
 	}
-	p := Page{Title: http.StatusText(status), Caller: c, Data: message}
+	p := Page{Title: trouble(status), Caller: c, Data: Capital(message)}
 	if r.Header.Get("Hx-Request") == "true" {
 		err = s.execute(w, r, status, "error", "fragment", p)
 	} else {

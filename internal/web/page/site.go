@@ -66,6 +66,15 @@ type Deps struct {
 	SendTest func(ctx context.Context, signed signature.Request, remoteAddr string) (status int, body []byte, err error)
 	// Absent names the harnesses that cannot run on this server; nil when nobody knows.
 	Absent func() []string
+	// Standard says what runs here get that choose no agent and no model; nil when nobody knows.
+	Standard func() Standard
+}
+
+// Standard is what runs that choose nothing get.
+type Standard struct {
+	Harness, Model string
+	// Models can be chosen instead.
+	Models []string
 }
 
 // IdentityProvider signs people in elsewhere.

@@ -20,10 +20,13 @@ type Shown struct {
 // ShowText cleans and bounds a text.
 func ShowText(text string) Shown { return ShowMost(text, MaxShown) }
 
-// ShowMost shows at most so many bytes.
+// ShowMost shows at most so many bytes, whole lines of them unless a line is very long.
 func ShowMost(text string, most int) Shown {
 	text = Plain(text)
 	head := lineshaft.CutBytes(text, most)
+	if end := strings.LastIndexByte(head, '\n') + 1; len(head) < len(text) && end > most/2 {
+		head = head[:end]
+	}
 	return Shown{head, int64(len(text) - len(head))}
 }
 

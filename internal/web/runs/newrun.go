@@ -23,6 +23,8 @@ type newRunData struct {
 	From    *lineshaft.Run
 	Agents  []page.Option
 	Options runOptions
+	// Standard is what runs that choose nothing get.
+	Standard page.Standard
 }
 
 // Open says that the folded part has something to show.
@@ -43,6 +45,9 @@ func (s pages) newRunPage(r *page.Request) (page.Page, error) {
 func (s pages) newRunForm(r *page.Request, data newRunData) (p page.Page, err error) {
 	if data.Options, err = s.runOptions(r); err != nil {
 		return p, err
+	}
+	if s.Standard != nil {
+		data.Standard = s.Standard()
 	}
 	data.Agents, err = s.AgentOptions(r, data.Options.names["factory"])
 	return page.Below("runs", "New run", data), err
@@ -126,7 +131,7 @@ func (d newRunData) request() lineshaft.NewRun {
 
 // runOptions is what the runs of this server can be filtered by.
 type runOptions struct {
-	Factories, Environments, Schedules, Hosts []page.Option
+	Factories, Agents, Environments, Schedules, Hosts []page.Option
 
 	names filterNames
 }

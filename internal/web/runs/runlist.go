@@ -101,7 +101,7 @@ func (d runListData) Unfiltered() string { return runView{}.Address("sort", d.Vi
 
 // More says that a filter is set that the form keeps folded.
 func (d runListData) More() bool {
-	for _, name := range []string{"source", "factory", "environment", "schedule", "host", "creator", "after", "before", "meta"} {
+	for _, name := range []string{"source", "factory", "agent", "environment", "schedule", "host", "model", "creator", "after", "before", "meta"} {
 		if d.View.Get(name) != "" {
 			return true
 		}
@@ -113,7 +113,7 @@ func (d runListData) More() bool {
 // values than it shows.
 func (d runListData) Kept() []page.Option {
 	var kept []page.Option
-	for _, name := range []string{"agent", "model", "skill", "ancestor", "since", "until"} {
+	for _, name := range []string{"skill", "ancestor", "since", "until"} {
 		for _, value := range d.View.Values[name] {
 			kept = append(kept, page.Option{Value: value, Name: name})
 		}
@@ -182,6 +182,12 @@ func (s pages) runList(r *page.Request, view runView) (runListData, error) {
 	options, err := s.runOptions(r)
 	if err != nil {
 		return runListData{}, err
+	}
+	if !r.Asked() || view.Get("agent") != "" { // the form stays when only its list is read again
+		if options.Agents, err = s.AgentOptions(r, options.names["factory"]); err != nil {
+			return runListData{}, err
+		}
+		options.names["agent"] = byValue(options.Agents)
 	}
 	found, err := s.Control.ListRuns(r.Context(), r.Caller, view.Query)
 	if err != nil {

@@ -70,7 +70,11 @@ func (s pages) oneEvent(r *page.Request, text string) error {
 		return lineshaft.NotFound("event", text)
 	}
 	page.AsAttachment(r.W, page.TextKind, fmt.Sprintf("run-%s-%d.txt", r.PathValue("id"), sequence))
-	_, _ = r.W.Write([]byte(eventText(read.Events[0]))) // a reader that went away is nobody's error
+	whole := eventText(read.Events[0])
+	if r.FormValue("shown") != "" {
+		whole = page.Plain(whole) // as the page has its beginning
+	}
+	_, _ = r.W.Write([]byte(whole)) // a reader that went away is nobody's error
 	return nil
 }
 

@@ -1,11 +1,14 @@
 package runs
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
 	"net/url"
+	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -128,11 +131,23 @@ func artifactFile(a lineshaft.Artifact) file {
 	} else if address, ok := page.SafeLink(a.URL); ok {
 		f.Href, f.Outside = address, true
 	}
-	if f.Name == "" {
-		f.Name = a.URL
-	}
+	f.Name = cmp.Or(f.Name, pullRequest(a.URL), a.URL)
 	return f
 }
+
+// pullRequest is what people call a pull or merge request by its address; empty for any other.
+func pullRequest(address string) string {
+	found := pullRequestPath.FindStringSubmatch(address)
+	if found == nil {
+		return ""
+	}
+	if strings.HasPrefix(found[1], "merge") {
+		return "Merge request !" + found[2]
+	}
+	return "Pull request #" + found[2]
+}
+
+var pullRequestPath = regexp.MustCompile(`^https?://[^?#]+/(pull|pulls|pull-requests|merge_requests)/(\d{1,9})/?$`)
 
 // advice says what to do about a run that ended badly or waits.
 func advice(run *lineshaft.Run) string {

@@ -79,6 +79,12 @@ type toolRow struct {
 	Diffs  []diff
 }
 
+// maxLoaded is how much the rest of an output may have to be put into the page on request.
+const maxLoaded = 256 << 10
+
+// Loads says that the rest can be put in where the text was cut.
+func (r toolRow) Loads() bool { return r.Text.Left > 0 && r.Text.Left <= maxLoaded }
+
 func newTool(d lineshaft.ToolCallData) *tool {
 	t := &tool{ID: d.ID, Name: page.OneLine(d.Name, 80), State: lineshaft.ToolRunning, Diffs: diffsOf(d.Input)}
 	t.RanCommand = d.Category == "command" || textOf(d.Input, "command", "cmd") != ""

@@ -200,6 +200,7 @@ func (t *transcript) notice(i *item, _ lineshaft.Event, d lineshaft.NoticeData) 
 
 func (t *transcript) artifact(i *item, _ lineshaft.Event, d lineshaft.ArtifactData) {
 	i.Kind, i.Artifact, i.Text = "artifact", &d, page.ShowText(d.URL)
+	i.Who = pullRequest(d.URL)
 	d.FileName = page.OneLine(d.FileName, 300)
 	address, safe := page.SafeLink(d.URL)
 	if d.URL = address; !safe {

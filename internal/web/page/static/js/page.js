@@ -125,6 +125,18 @@
     }
   });
 
+  // A field above a long page leaves what has all of its words; what is folded opens for that.
+  for (const box of document.querySelectorAll("[data-narrow]")) {
+    box.hidden = false;
+    box.addEventListener("input", ({ target }) => {
+      const words = target.value.toLowerCase().split(/\s+/);
+      for (const one of document.querySelectorAll(box.dataset.narrow)) {
+        one.hidden = !words.every((word) => one.textContent.toLowerCase().includes(word));
+        if (target.value && !one.hidden) one.closest("details")?.setAttribute("open", "");
+      }
+    });
+  }
+
   // A form is sent once. The button is off only after its value was taken, and on again
   // when the reader comes back to the page.
   const sent = new Set();

@@ -344,6 +344,20 @@
     if (call) call.dataset.touched = "true";
   });
 
+  // The rest of an output is put in where it was cut; without this script the link saves all of it.
+  log.addEventListener("click", async (event) => {
+    const rest = event.target.closest("a[data-load]");
+    if (!rest || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    event.preventDefault();
+    const answer = await fetch(`${rest.href}&shown=1`).catch(() => undefined), row = rest.parentElement;
+    if (!answer?.ok) return location.assign(rest.href);
+    const text = await answer.text();
+    if (!row?.isConnected) return;
+    add([row], -1);
+    row.textContent = text;
+    add([row], 1);
+  });
+
   message?.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) message.form.requestSubmit();
   });
