@@ -18,7 +18,8 @@ after(async () => {
 test("I-2 an empty server says that it has no model, names init, and has an example to run", async () => {
   const { page, context, complaints } = await member(browser, server.url);
   await page.goto("/");
-  await page.getByText("No model is set up").waitFor();
+  await page.locator(".no-model", { hasText: "No model is set up" }).getByText("LINESHAFT_ANTHROPIC_API_KEY").waitFor();
+  assert.match(await page.locator(".first-steps li").last().textContent(), /automation create/, "a webhook alone starts nothing");
   assert.deepEqual(await page.getByText("lineshaft init", { exact: true }).count(), 1);
   await sound(browser, server.url, { "empty overview": "/", start: "/start" });
   await page.getByRole("button", { name: "Run an example" }).click();

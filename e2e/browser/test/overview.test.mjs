@@ -129,6 +129,8 @@ test("I-2 with the keyboard alone: another range, a table, the run that waits", 
   await page.keyboard.press("Enter");
   await page.locator("#start-table table").waitFor();
   assert.equal(await page.locator("#start-table tbody tr").count(), 28);
+  const days = await page.locator("section", { has: page.locator("#start-title") }).locator(".ticks span").allTextContents();
+  assert.equal(new Set(days).size, 7, `a week has a tick for each day: ${days}`);
   await page.keyboard.press("g");
   await page.keyboard.press("o");
   await page.waitForURL((url) => url.pathname === "/" && url.search === "");

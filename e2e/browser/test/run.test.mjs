@@ -123,6 +123,11 @@ test("R-7 interrupt, cancel with what it started, and run again", async () => {
   await page.getByRole("heading", { level: 1, name: "Parent", exact: true }).waitFor();
   await cancelRun(page);
   await over(page);
+  const again = new URL(page.url()).pathname;
+  await page.locator(`.facts a[href="/runs/${worker.runID}"]`).click(); // each attempt leads to the other
+  await page.waitForURL(`**/runs/${worker.runID}`);
+  await page.locator(`.facts a[href="${again}"]`).click();
+  await page.waitForURL(`**${again}`);
   assert.deepEqual(complaints, []);
 });
 

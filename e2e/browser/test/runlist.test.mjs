@@ -93,10 +93,10 @@ test("R-4 the form also filters by agent and model, and only what can be cancell
   const { page, context, complaints } = await member(browser, server.url);
   await page.goto("/runs");
   await page.getByText("More filters").click();
-  await page.getByLabel("Agent").selectOption({ label: "filtered-for" });
+  await page.locator("#agent").selectOption({ label: "filtered-for" });
   await page.getByRole("list", { name: "Active filters" }).getByRole("link", { name: /Agent filtered-for/ }).waitFor();
   assert.deepEqual(await titles(page), ["Of that agent"]);
-  await page.getByLabel("Model").fill("model-of-the-filter");
+  await page.locator("#model").fill("model-of-the-filter");
   await page.keyboard.press("Enter");
   await page.waitForURL(`**/runs?agent=${uid}&model=model-of-the-filter`);
   await page.getByRole("link", { name: /Model model-of-the-filter/ }).waitFor();

@@ -82,8 +82,12 @@ func newChart(id, title string, slots []Slot, all []Series) Chart {
 	for i := range slots {
 		c.Hits = append(c.Hits, Shape{X: number(float64(i) * width), Y: "0", W: number(width), H: number(chartHeight)})
 	}
-	for i := 0; i < 4 && len(slots) > 0; i++ {
-		c.Ticks = append(c.Ticks, slots[i*len(slots)/4].Tick)
+	ticks := 4
+	if len(slots)%7 == 0 {
+		ticks = 7 // of a week each day has one, else they would be uneven
+	}
+	for i := 0; i < ticks && len(slots) > 0; i++ {
+		c.Ticks = append(c.Ticks, slots[i*len(slots)/ticks].Tick)
 	}
 	return c
 }
