@@ -116,6 +116,16 @@ test("I-2 Ctrl K goes to pages, names and actions as one types, and the field on
   await context.close();
 });
 
+test("I-2 the documentation is a click away on every page", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Documentation" }).click();
+  await page.waitForURL("**/docs/**");
+  await page.getByRole("heading", { level: 1 }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("I-2 times are those of the reader's zone, with UTC in the tooltip", async () => {
   const { page, context } = await member(browser, server.url, { timezoneId: "Asia/Tokyo" });
   await page.goto(`/runs/${shed}`);

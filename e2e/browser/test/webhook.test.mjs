@@ -234,6 +234,20 @@ test("I-2 the senders that most people look for come first", async () => {
   assert.deepEqual((await page.locator(".kinds.tight .kind").allTextContents()).slice(0, 4), ["GitHub", "GitLab", "Slack", "Linear"]);
 });
 
+test("W-18 a test event is signed by the server, taken like any delivery, and marked", async () => {
+  const { page, complaints } = someone;
+  const hook = await shop.hook({ name: "tried here", auth_mode: "signature", signature_scheme: "github" });
+  await shop.automate("takes the trial", hook.uid);
+  await page.goto(`${shop.page}/${hook.uid}`);
+  await page.getByRole("link", { name: "Send test event" }).click();
+  await page.getByRole("button", { name: "Send test event" }).click();
+  await page.waitForURL("**/deliveries/*");
+  assert.deepEqual(await page.locator(".head .tag").allTextContents(), ["Started", "Test"]);
+  await page.getByRole("link", { name: "Open run" }).click();
+  await page.locator("#state").getByText("Succeeded").waitFor();
+  assert.deepEqual(complaints, []);
+});
+
 test("I-2 a sender is found by a part of its name", async () => {
   const { page, complaints } = someone;
   await page.goto(`${shop.page}/new`);

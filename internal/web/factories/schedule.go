@@ -156,7 +156,8 @@ func (s pages) schedulePage(r *page.Request, found *lineshaft.Schedule) (p page.
 	if err != nil {
 		return p, err
 	}
-	data := scheduleData{Row: rowOfSchedule(*found), Schedule: found, Runs: runs, Agent: found.AgentUID, Environment: s.environmentName(r, found.Config.EnvironmentID)}
+	data := scheduleData{Row: rowOfSchedule(*found), Schedule: found, Runs: runs, Agent: found.AgentUID}
+	data.Environment = s.environmentName(r, found.Config.EnvironmentID)
 	if agent, err := s.Control.GetAgent(r.Context(), r.Caller, found.AgentUID); err == nil {
 		data.Agent = agent.Name
 	}
