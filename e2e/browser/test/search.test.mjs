@@ -104,13 +104,13 @@ test("I-2 Ctrl K goes to pages, names and actions as one types, and the field on
   await page.keyboard.press("/");
   await page.keyboard.type("lette-wor".replace("-", " "));
   const below = page.getByRole("list", { name: "Suggestions" });
-  await below.getByRole("link", { name: /Palette works/ }).waitFor();
+  await below.getByRole("link", { name: /^Palette works/ }).waitFor();
   await soundHere(page, "suggestions");
   await page.keyboard.press("Escape");
   await below.waitFor({ state: "hidden" });
   await page.keyboard.press("ArrowRight"); // the field still has the focus
   await page.keyboard.type("k");
-  await below.getByRole("link", { name: /Palette works/ }).click();
+  await below.getByRole("link", { name: /^Palette works/ }).click();
   await page.waitForURL(`**/factories/${factory.uid}`);
   assert.deepEqual(complaints, []);
   await context.close();
