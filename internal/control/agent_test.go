@@ -327,6 +327,13 @@ func TestS3AgentsWithinReach(t *testing.T) {
 			if got := names(must[base.Page[lineshaft.Agent]](b)(b.s.ListAgents(b.Context(), test.who, test.factory, base.MaxPage, "")).Items); !slices.Equal(got, test.want) {
 				b.Errorf("%s: %q, want %q", name, got, test.want)
 			}
+			var offered []string
+			for _, n := range must[[]store.PartName](b)(b.s.ListAgentNames(b.Context(), test.who)) {
+				offered = append(offered, n.Name)
+			}
+			if test.factory == "" && !slices.Equal(offered, test.want) {
+				b.Errorf("%s: names %q, want %q", name, offered, test.want)
+			}
 		}
 		for _, uid := range []string{theirs.UID, team.UID, b.newID(), "x", "\x00"} {
 			for _, err := range []error{

@@ -269,6 +269,7 @@ func awayAgentCalls(b *bench, one func(name string, call func() (any, error))) {
 	one("CreateAgent", func() (any, error) { return s.CreateAgent(ctx, c, lineshaft.Agent{Name: "a"}) })
 	one("CreateAgent of a factory", func() (any, error) { return s.CreateAgent(ctx, c, lineshaft.Agent{FactoryUID: "f", Name: "a"}) })
 	one("GetAgent", func() (any, error) { return s.GetAgent(ctx, c, factoryF) })
+	one("ListAgentNames", func() (any, error) { return s.ListAgentNames(ctx, c) })
 	one("FindAgents", func() (any, error) { return s.FindAgents(ctx, c, "", "a") })
 	one("ListAgents", func() (any, error) { return s.ListAgents(ctx, c, "", 1, "") })
 	one("ListAgents of a factory", func() (any, error) { return s.ListAgents(ctx, c, "f", 1, "") })

@@ -101,11 +101,12 @@ test("R-4 the form also filters by agent and model, and only what can be cancell
   await page.waitForURL(`**/runs?agent=${uid}&model=model-of-the-filter`);
   await page.getByRole("link", { name: /Model model-of-the-filter/ }).waitFor();
   assert.deepEqual(await titles(page), ["Of that agent"]);
-  const buttons = page.locator(".bulk");
-  assert.ok(await buttons.isVisible());
+  const button = page.getByRole("button", { name: "Cancel selected" });
+  assert.ok(await button.isVisible());
   await page.goto("/runs?state=FAILED");
   await row(page, "Breaks at once").waitFor();
-  assert.equal(await buttons.isVisible(), false);
+  assert.equal(await button.isVisible(), false);
+  assert.ok(await page.getByRole("link", { name: "Cancel all that match" }).isVisible());
   assert.deepEqual(complaints, []);
   await context.close();
 });

@@ -180,6 +180,18 @@ func (s *Factories) ListAgents(ctx context.Context, c lineshaft.Caller, factoryU
 	return page, err
 }
 
+// ListAgentNames lists the names of agents, as many as a page has: forms offer them.
+func (s *Factories) ListAgentNames(ctx context.Context, c lineshaft.Caller) ([]store.PartName, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
+	factories, ok := base.ListedFactories(c, "")
+	if !ok {
+		return nil, nil
+	}
+	return s.Store.AgentNames(ctx, factories, store.PartKey{}, base.MaxPage)
+}
+
 // FindAgents finds the agent with a uid, or those with a name whatever its case, among
 // those that ListAgents lists. It reads names alone.
 func (s *Factories) FindAgents(ctx context.Context, c lineshaft.Caller, factoryUID, ref string) (uids []string, err error) {

@@ -210,7 +210,10 @@ func TestX12OpencodeSetup(t *testing.T) {
 	} {
 		got := setup(t, "opencode", environment(t, protocol), true)
 		var config struct {
-			Model    string `json:"model"`
+			Model string `json:"model"`
+			Agent map[string]struct {
+				Disable bool `json:"disable"`
+			} `json:"agent"`
 			Provider map[string]struct {
 				NPM     string            `json:"npm"`
 				Options map[string]string `json:"options"`
@@ -227,7 +230,7 @@ func TestX12OpencodeSetup(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := config.Provider["lineshaft"]
-		if config.Model != "lineshaft/fake-1" || p.NPM != want[0] || p.Options["baseURL"] != want[1] || p.Options["apiKey"] != "{env:LINESHAFT_MODEL_KEY}" || p.Models["fake-1"] == nil {
+		if config.Model != "lineshaft/fake-1" || p.NPM != want[0] || p.Options["baseURL"] != want[1] || p.Options["apiKey"] != "{env:LINESHAFT_MODEL_KEY}" || p.Models["fake-1"] == nil || !config.Agent["title"].Disable {
 			t.Errorf("%s: %+v", protocol, config)
 		}
 		if s := config.MCP["my_server"]; s.Type != "local" || !slices.Equal(s.Command, []string{"/bin/tool", "-a"}) || s.Environment["TOKEN"] != "{env:LINESHAFT_MCP_1}" {

@@ -177,8 +177,7 @@ type pastDelivery struct {
 	When string
 }
 
-// listening are the webhooks whose deliveries may concern triggers; all of them when
-// no trigger says which.
+// listening are the webhooks whose deliveries may concern triggers.
 func listening(triggers []lineshaft.Trigger, hooks []lineshaft.Webhook) []lineshaft.Webhook {
 	var heard []lineshaft.Webhook
 	for _, h := range hooks {

@@ -78,11 +78,11 @@ func (s *Site) EnvironmentOptions(r *Request) ([]Option, error) {
 
 // AgentOptions are the agents, with the names of their factories before theirs.
 func (s *Site) AgentOptions(r *Request, factories map[string]string) ([]Option, error) {
-	found, err := s.Control.ListAgents(r.Context(), r.Caller, "", base.MaxPage, "")
-	list := make([]Option, len(found.Items))
-	for i, a := range found.Items {
+	found, err := s.Control.ListAgentNames(r.Context(), r.Caller)
+	list := make([]Option, len(found))
+	for i, a := range found {
 		list[i] = Option{a.UID, a.Name}
-		if factory := factories[a.FactoryUID]; factory != "" {
+		if factory := factories[a.Factory]; factory != "" {
 			list[i].Name = factory + " / " + a.Name
 		}
 	}

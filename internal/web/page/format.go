@@ -226,6 +226,9 @@ func Plural(n int, one, more string) string {
 // Capital begins a text with a capital letter.
 func Capital(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
+	if size == 0 {
+		return ""
+	}
 	return string(unicode.ToUpper(first)) + text[size:]
 }
 

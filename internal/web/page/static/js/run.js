@@ -350,12 +350,15 @@
     if (!rest || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
     const answer = await fetch(`${rest.href}&shown=1`).catch(() => undefined), row = rest.parentElement;
-    if (!answer?.ok) return location.assign(rest.href);
+    if (!answer?.ok || answer.redirected) return location.assign(rest.href);
     const text = await answer.text();
     if (!row?.isConnected) return;
+    follow(false); // the reader reads here
     add([row], -1);
     row.textContent = text;
     add([row], 1);
+    row.tabIndex = -1;
+    row.focus({ preventScroll: true });
   });
 
   message?.addEventListener("keydown", (event) => {
