@@ -69,9 +69,11 @@ test("R-2 with the keyboard alone: n, prompt, title, worker, start; then the sam
 test("R-2 the form says what runs a prompt when nothing is chosen", async () => {
   const { page, context } = await member(browser, server.url);
   await page.goto("/runs/new");
-  assert.match(await page.locator("#standard").textContent(), /If you choose nothing else, shell runs it\./);
+  assert.match(await page.locator("#standard").innerText(), /If you choose nothing else, shell runs it\./);
   assert.equal(await page.locator("#harness option").first().textContent(), "Default: shell");
   assert.equal(await page.locator("#model").getAttribute("list"), await page.locator("datalist#models").getAttribute("id"));
+  await page.goto("/runs/new?agent=01980f6e-5b70-7d2c-a3f4-1b2c3d4e5f60"); // which decides that itself
+  assert.equal(await page.locator("#standard").count(), 0);
   await context.close();
 });
 

@@ -236,7 +236,14 @@ test("I-2 a long output is cut at the end of a line, and the rest comes in its p
   await out.getByRole("link", { name: /^Show .* more$/ }).click();
   await out.getByText("the last one").waitFor();
   assert.equal(await out.textContent(), `${lines}the last one\n`);
+  assert.ok(await out.evaluate((one) => one === document.activeElement), "the reader stays where the rest was put");
   assert.deepEqual(complaints, []);
+  await page.reload(); // and when the session has ended, the click leads to the door
+  if (!(await tool.locator("details").evaluate((one) => one.open))) await tool.locator("summary").click();
+  await out.getByRole("link", { name: /^Show .* more$/ }).waitFor();
+  await context.clearCookies();
+  await out.getByRole("link", { name: /^Show .* more$/ }).click();
+  await page.waitForURL("**/login**");
   await context.close();
 });
 

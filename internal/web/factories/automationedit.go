@@ -278,7 +278,9 @@ func (s pages) problemText(ctx context.Context, err error) string {
 	if told, ok := errors.AsType[*lineshaft.Error](err); ok && told.Code != lineshaft.CodeInternal {
 		return told.Message
 	}
-	s.Logger.ErrorContext(ctx, "try automation", "err", err)
+	if ctx.Err() == nil { // a reader that went away is nobody's error
+		s.Logger.ErrorContext(ctx, "try automation", "err", err)
+	}
 	return "Something went wrong here. The log has the details."
 }
 
