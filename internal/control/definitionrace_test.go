@@ -5,6 +5,7 @@ import (
 	"maps"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
@@ -45,15 +46,31 @@ func TestF4AppliesAtOnceNeverMix(t *testing.T) {
 		whole := func(files definition.Files) bool {
 			return maps.Equal(files, folders[0]) || maps.Equal(files, folders[1])
 		}
-		for range rounds(10) {
-			together(3, func(who int) {
-				if who == 2 {
-					out, err := w.s.ExportDefinition(w.Context(), w.admin, uid)
-					if lineshaft.CodeOf(err) != lineshaft.CodeUnavailable && (err != nil || !whole(out.Files)) {
-						w.Errorf("a mix was exported: %v\n%v", err, out.Files)
+		// exported is a folder, whole, and what the revision that it names keeps.
+		exported := func() {
+			out, err := w.s.ExportDefinition(w.Context(), w.admin, uid)
+			if lineshaft.CodeOf(err) == lineshaft.CodeUnavailable {
+				return // changed at every try
+			}
+			if err != nil || !whole(out.Files) {
+				w.Errorf("a mix was exported: %v\n%v", err, out.Files)
+				return
+			}
+			r, err := w.s.GetRevision(w.Context(), w.admin, uid, out.Revision)
+			if err != nil || !maps.Equal(r.Texts, out.Files) {
+				w.Errorf("the export names revision %d, which says something else: %v", out.Revision, err)
+			}
+		}
+		for range rounds(30) {
+			var applied atomic.Int32
+			together(4, func(who int) {
+				if who >= 2 {
+					for applied.Load() < 2 {
+						exported()
 					}
 					return
 				}
+				defer applied.Add(1)
 				if _, err := nodes[who].s.ApplyDefinition(w.Context(), w.admin, uid, factories.Application{Files: folders[who]}); err != nil {
 					w.Error(tell(err))
 				}

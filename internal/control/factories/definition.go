@@ -117,11 +117,18 @@ func (s *Factories) ExportDefinition(ctx context.Context, c lineshaft.Caller, fa
 	if _, err := s.VisibleFactory(ctx, c, factoryUID); err != nil {
 		return Definition{}, err
 	}
-	parts, err := s.currentParts(ctx, factoryUID)
-	if err != nil {
-		return Definition{}, err
-	}
-	last, texts, err := lastFolder(ctx, s.Store, factoryUID)
+	var (
+		parts *factoryParts
+		last  *lineshaft.Revision
+		texts definition.Files
+	)
+	err := s.readUnchanged(ctx, factoryUID, func(f *lineshaft.Factory) (err error) {
+		if parts, err = readParts(ctx, s.Store, f); err != nil {
+			return err
+		}
+		last, texts, err = lastFolder(ctx, s.Store, factoryUID)
+		return err
+	})
 	if err != nil {
 		return Definition{}, err
 	}

@@ -32,7 +32,7 @@ type factoryParts struct {
 }
 
 // readParts reads the parts of a factory. Outside of a transaction they may change
-// meanwhile: see currentParts.
+// meanwhile: see readUnchanged.
 func readParts(ctx context.Context, r partReader, f *lineshaft.Factory) (*factoryParts, error) {
 	p := &factoryParts{factory: *f}
 	var err error
@@ -55,28 +55,35 @@ func readParts(ctx context.Context, r partReader, f *lineshaft.Factory) (*factor
 // readTries bounds how often a factory is read again because it was changed meanwhile.
 const readTries = 10
 
-// currentParts reads a factory as it was at one moment, without keeping others from
-// changing it.
-func (s *Factories) currentParts(ctx context.Context, uid string) (*factoryParts, error) {
+// currentParts reads a factory as it was at one moment.
+func (s *Factories) currentParts(ctx context.Context, uid string) (p *factoryParts, err error) {
+	err = s.readUnchanged(ctx, uid, func(f *lineshaft.Factory) error {
+		p, err = readParts(ctx, s.Store, f)
+		return err
+	})
+	return p, err
+}
+
+// readUnchanged reads something of a factory until the factory was the same before and
+// after, without keeping others from changing it.
+func (s *Factories) readUnchanged(ctx context.Context, uid string, read func(f *lineshaft.Factory) error) error {
 	f, err := s.Store.GetFactory(ctx, uid)
 	for range readTries {
 		if err != nil {
-			return nil, err
+			return err
 		}
-		p, err := readParts(ctx, s.Store, f)
-		if err != nil {
-			return nil, err
+		if err := read(f); err != nil {
+			return err
 		}
-		after, err := s.Store.GetFactory(ctx, uid)
-		if err != nil {
-			return nil, err
+		before := f.Revision
+		if f, err = s.Store.GetFactory(ctx, uid); err == nil && f.Revision == before {
+			return nil
 		}
-		if after.Revision == f.Revision {
-			return p, nil
-		}
-		f = after
 	}
-	return nil, lineshaft.Unavailable(nil, "the factory keeps changing; try again")
+	if err != nil {
+		return err
+	}
+	return lineshaft.Unavailable(nil, "the factory keeps changing; try again")
 }
 
 // definition is what a folder would say about the factory: no uids, no times, and
