@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -200,6 +201,12 @@ func decodeMCPServer(path string, text json.RawMessage) (server lineshaft.MCPSer
 	}
 	if err := jsonbody.Unmarshal(text, &c); err != nil {
 		return server, "", lineshaft.Invalid("", "%s", typeError(path, err))
+	}
+	var nullable struct {
+		Args []*string `json:"args"`
+	}
+	if err := json.Unmarshal(text, &nullable); err == nil && slices.Contains(nullable.Args, nil) {
+		return server, "", lineshaft.Invalid(path+".args", "expected string, not null")
 	}
 	return lineshaft.MCPServer{
 		Command: c.Command, Args: c.Args, Env: c.Env, URL: c.URL, Headers: c.Headers, WarpID: c.WarpID,

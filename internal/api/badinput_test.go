@@ -49,6 +49,8 @@ func TestH3BodiesThatAreNotAcceptable(t *testing.T) {
 		create("too deep", `{"prompt":"x","y":`+strings.Repeat("[", 600)+strings.Repeat("]", 600)+`}`, 400, "invalid_request", "deeper"),
 		create("as deep as allowed", `{"prompt":"x","y":`+strings.Repeat("[", jsontext.MaxDepth-1)+strings.Repeat("]", jsontext.MaxDepth-1)+`}`, 200, ""),
 		create("no prompt", `{}`, 400, "invalid_request", "prompt: "),
+		create("no text as mode", `{"prompt":"x","mode":""}`, 400, "invalid_request", "mode: "),
+		create("null as mode", `{"prompt":"x","mode":null}`, 200, ""),
 		create("empty prompt", prompt(""), 400, "invalid_request", "prompt: "),
 		create("prompt of 1 MiB", prompt(strings.Repeat("x", 1<<20)), 200, ""),
 		create("prompt of 1 MiB and a byte", prompt(strings.Repeat("x", 1<<20+1)), 400, "invalid_request", "prompt: "),
@@ -61,7 +63,7 @@ func TestH3BodiesThatAreNotAcceptable(t *testing.T) {
 		},
 		{name: "a body where none is needed", method: post, path: "/agent/runs/x/cancel", as: lineshaft.RoleMember, body: "garbage", status: 400, code: "invalid_request"},
 	})
-	if n := b.runs(t); n != 4 {
+	if n := b.runs(t); n != 5 {
 		t.Errorf("%d runs; a 4xx must not create anything", n)
 	}
 }

@@ -34,8 +34,9 @@ type RunMode string
 
 // Schema implements huma.SchemaProvider.
 func (RunMode) Schema(huma.Registry) *huma.Schema {
+	least := 1
 	return &huma.Schema{
-		Type: huma.TypeString, Description: "Only normal is supported; plan and orchestrate get 422.", Extensions: map[string]any{"enum": []string{"normal"}},
+		Type: huma.TypeString, Description: "Only normal is supported; plan and orchestrate get 422.", MinLength: &least, Extensions: map[string]any{"enum": []string{"normal"}},
 	}
 }
 

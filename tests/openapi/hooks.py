@@ -117,14 +117,15 @@ sent = set()
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    if case.meta is None or case.meta.generation.mode != GenerationMode.POSITIVE:
-        return
-    # A key may come again only with the body that it came with.
+    positive = case.meta is not None and case.meta.generation.mode == GenerationMode.POSITIVE
+    # A key may come again only with the body that it came with: what is wrong in a request may be something that the server ignores.
     key = (case.headers or {}).get("Idempotency-Key")
-    if key in sent:
+    if positive and key in sent:
         del case.headers["Idempotency-Key"]
     elif key is not None:
         sent.add(key)
+    if not positive:
+        return
     if isinstance(case.body, dict):
         case.body = whole(case.body)
         if case.path.endswith("/test-filter"):
