@@ -13,10 +13,12 @@
       if (mine !== asked || !answer?.ok || answer.redirected) return; // another key came, or the session has ended
       const found = new DOMParser().parseFromString(await answer.text(), "text/html").querySelectorAll("li");
       if (mine !== asked) return;
-      if (hits.contains(document.activeElement)) input.focus(); // what had the focus goes
+      const chosen = hits.contains(document.activeElement) && document.activeElement.getAttribute("href");
+      if (chosen) input.focus(); // until what replaces it is there
       const views = window.viewsNamed(text), rest = [...found].filter((one) => views.length === 0 || !one.matches(".none"));
       hits.replaceChildren(...views, ...rest.map((one) => document.adoptNode(one)));
       show(always || document.activeElement === input);
+      if (chosen) links().find((one) => one.getAttribute("href") === chosen)?.focus();
     };
     const links = () => [...hits.querySelectorAll("a")];
     input.addEventListener("input", () => { clearTimeout(timer); timer = setTimeout(ask, wait); });
