@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // TimelineEvent is a state change of a run.
@@ -22,17 +23,20 @@ type TimelineResponse struct {
 	Events []TimelineEvent `json:"events"`
 }
 
+// maxStates is how many state changes of a run are shown: the first.
+const maxStates = 2000
+
 func (s *server) getTimeline(ctx context.Context, in *RunPath) (*answer[TimelineResponse], error) {
 	if err := s.takeTurn(ctx, weightPage); err != nil {
 		return nil, err
 	}
-	states, err := s.Control.StateEvents(ctx, callerOf(ctx), in.RunID)
+	states, err := s.Control.FindEvents(ctx, callerOf(ctx), in.RunID, 0, runs.EventMatch{Types: []lineshaft.EventType{lineshaft.EventState}}, maxStates)
 	if err != nil {
 		return nil, err
 	}
 	b := timelineBuilder{executions: map[string]int64{}}
-	for i := range states {
-		b.add(&states[i])
+	for i := range states.Events {
+		b.add(&states.Events[i])
 	}
 	return &answer[TimelineResponse]{Body: b.finish()}, nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/control/notify"
 	"github.com/lineshaft/lineshaft/internal/control/overview"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/control/secrets"
 	"github.com/lineshaft/lineshaft/internal/control/skills"
 	"github.com/lineshaft/lineshaft/internal/control/trigger"
@@ -330,8 +331,10 @@ func awayJobCalls(b *bench, one func(string, func() (any, error))) {
 
 // reportCalls are those of an agent about its own run.
 func reportCalls(b *bench, agent lineshaft.Caller, runID string, one func(string, func() (any, error))) {
+	one("FindEvents", func() (any, error) {
+		return b.s.FindEvents(b.Context(), b.admin, runID, 0, runs.EventMatch{Words: []string{"x"}}, 5)
+	})
 	one("EventsBefore", func() (any, error) { return b.s.EventsBefore(b.Context(), b.admin, runID, 9, 5) })
-	one("StateEvents", func() (any, error) { return b.s.StateEvents(b.Context(), b.admin, runID) })
 	one("Executions", func() (any, error) { return b.s.Executions(b.Context(), b.admin, runID) })
 	one("ReportRun", func() (any, error) {
 		return b.s.ReportRun(b.Context(), agent, runID, lineshaft.RunReport{Kind: lineshaft.ReportMessage, Text: "x"})

@@ -61,6 +61,10 @@ type dialect struct {
 	backlog string
 	// metadata is a value of a run's metadata, by its key.
 	metadata string
+	// likeAnyCase compares with a pattern, in any case of ASCII letters at least.
+	likeAnyCase string
+	// escapedWord finds letters and digits that are written as escapes in an event's data.
+	escapedWord string
 	// tables lists the tables that a backup holds: all but the schema's version and what
 	// lists of runs read, which is made again.
 	tables string
@@ -86,6 +90,8 @@ func sqliteDialect() *dialect {
 		settlesLogs:  true,
 		backlog:      "run_backlog c CROSS JOIN runs r ON r.id = c.run_id",
 		metadata:     "json_extract(b.metadata, '$.\"' || %s || '\"')",
+		likeAnyCase:  "LIKE",
+		escapedWord:  `data LIKE '%\u00%' AND (data GLOB '*\u00[4-7]*' OR data GLOB '*\u003[0-9]*')`,
 		tables:       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'run\\_search%' ESCAPE '\\' AND name NOT IN ('schema_version', 'run_list', 'run_backlog') ORDER BY name",
 		searchInsert: "INSERT OR REPLACE INTO run_search (rowid, words) SELECT l.number, v.words FROM v JOIN run_list l ON l.id = v.id",
 		searchMatch:  "SELECT l.id FROM run_search s JOIN run_list l ON l.number = s.rowid WHERE run_search MATCH $1 LIMIT $2",
@@ -122,6 +128,8 @@ func postgresDialect() *dialect {
 		backlog: "(SELECT DISTINCT run_id FROM run_backlog) AS c " +
 			"CROSS JOIN LATERAL (SELECT * FROM runs WHERE id = c.run_id LIMIT 1) AS r",
 		metadata:     "CAST(b.metadata AS jsonb) ->> %s",
+		likeAnyCase:  "ILIKE",
+		escapedWord:  `data LIKE '%\u00%' ESCAPE '!' AND data ~ '\\u00([4-7]|3[0-9])'`,
 		tables:       "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('run_search', 'schema_version', 'run_list', 'run_backlog') ORDER BY tablename",
 		searchInsert: "INSERT INTO run_search (run_id, words) SELECT v.id, array_to_tsvector(string_to_array(v.words, ' ')) FROM v ON CONFLICT (run_id) DO UPDATE SET words = excluded.words",
 		searchMatch:  "SELECT run_id FROM run_search WHERE words @@ CAST($1 AS tsquery) LIMIT $2",

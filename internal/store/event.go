@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -76,6 +77,31 @@ func scanEvent(scan func(...any) error, extra ...any) (lineshaft.Event, error) {
 	return e, nil
 }
 
+// errEnough ends a walk whose budget is used up.
+var errEnough = errors.New("enough was read")
+
+// everything is a budget for queries that bound what they return themselves.
+const everything = math.MaxInt
+
+// readEvents reads the events that a query returns, until size bytes are read.
+func (r reader) readEvents(ctx context.Context, query string, args []any, size int) (events []lineshaft.Event, err error) {
+	err = r.each(ctx, query, args, func(scan rowScan) error {
+		e, err := scanEvent(scan)
+		if err != nil {
+			return err
+		}
+		events = append(events, e)
+		if size -= len(e.Data) + EventOverhead; size <= 0 {
+			return errEnough
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errEnough) {
+		return nil, fmt.Errorf("read events: %w", err)
+	}
+	return events, nil
+}
+
 // EventOverhead is what an event costs besides its data: its ids, its type and its time.
 const EventOverhead = 256
 
@@ -90,16 +116,9 @@ func (r reader) ListEvents(ctx context.Context, runID string, after int64, limit
 		SELECT MAX(sequence) FROM (SELECT sequence, size, SUM(size) OVER (ORDER BY sequence) AS total FROM (
 			SELECT sequence, octet_length(data) + $4 AS size FROM events WHERE run_id = $1 AND sequence > $2 ORDER BY sequence LIMIT $3
 		) AS lengths) AS sums WHERE total <= $5 OR total = size), 0) ORDER BY sequence`
-	err = r.each(ctx, query, []any{runID, after, limit, EventOverhead, size}, func(scan rowScan) error {
-		e, err := scanEvent(scan)
-		events = append(events, e)
-		return err
-	})
-	if err != nil {
-		return nil, false, fmt.Errorf("read events: %w", err)
-	}
-	if len(events) == 0 {
-		return nil, false, nil
+	events, err = r.readEvents(ctx, query, []any{runID, after, limit, EventOverhead, size}, everything)
+	if err != nil || len(events) == 0 {
+		return nil, false, err
 	}
 	err = r.one(ctx, "SELECT EXISTS (SELECT 1 FROM events WHERE run_id = $1 AND sequence > $2)", []any{runID, events[len(events)-1].Sequence}, &more)
 	if err != nil {
@@ -112,20 +131,11 @@ func (r reader) ListEvents(ctx context.Context, runID string, after int64, limit
 // limit of them, and not more than size bytes, except that a single event is read however
 // long it is.
 func (r reader) ListEventsBefore(ctx context.Context, runID string, before int64, limit int, size int64) ([]lineshaft.Event, error) {
-	var events []lineshaft.Event
 	query := "SELECT " + eventColumns + ` FROM events WHERE run_id = $1 AND sequence < $2 AND sequence >= COALESCE((
 		SELECT MIN(sequence) FROM (SELECT sequence, size, SUM(size) OVER (ORDER BY sequence DESC) AS total FROM (
 			SELECT sequence, octet_length(data) + $4 AS size FROM events WHERE run_id = $1 AND sequence < $2 ORDER BY sequence DESC LIMIT $3
 		) AS lengths) AS sums WHERE total <= $5 OR total = size), $2) ORDER BY sequence`
-	err := r.each(ctx, query, []any{runID, before, limit, EventOverhead, size}, func(scan rowScan) error {
-		e, err := scanEvent(scan)
-		events = append(events, e)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read events before: %w", err)
-	}
-	return events, nil
+	return r.readEvents(ctx, query, []any{runID, before, limit, EventOverhead, size}, everything)
 }
 
 // The steps of environments are among the first events of a run, unless set-up prints more.
@@ -143,20 +153,8 @@ func (r reader) ListEnvironmentSteps(ctx context.Context, runIDs []string) ([]li
 	args := []any{stepWindow, lineshaft.EventNotice, stepsLimit}
 	query := "SELECT " + eventColumns + " FROM events WHERE run_id IN " + list(&args, runIDs) +
 		` AND sequence <= $1 AND type = $2 AND data LIKE '%"environment":{%' ORDER BY run_id, sequence LIMIT $3`
-	var events []lineshaft.Event
-	err := r.each(ctx, query, args, func(scan rowScan) error {
-		e, err := scanEvent(scan)
-		events = append(events, e)
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read environment steps: %w", err)
-	}
-	return events, nil
+	return r.readEvents(ctx, query, args, everything)
 }
-
-// errEnough ends a walk whose budget is used up.
-var errEnough = errors.New("enough was read")
 
 // ListMessages reads the last messages of a run, the newest first. It searches the last
 // window events without reading those that are not messages, and stops once what it has
@@ -166,24 +164,9 @@ func (r reader) ListMessages(ctx context.Context, runID string, window int64, li
 	if err != nil {
 		return nil, err
 	}
-	var events []lineshaft.Event
 	// The bounds are on the key alone, so that both engines walk it backward.
-	err = r.each(ctx, "SELECT "+eventColumns+" FROM events WHERE run_id = $1 AND sequence > $2 AND type = $3 ORDER BY sequence DESC LIMIT $4",
-		[]any{runID, max(0, last-window), lineshaft.EventMessage, limit}, func(scan rowScan) error {
-			e, err := scanEvent(scan)
-			if err != nil {
-				return err
-			}
-			events = append(events, e)
-			if size -= len(e.Data); size <= 0 {
-				return errEnough
-			}
-			return nil
-		})
-	if err != nil && !errors.Is(err, errEnough) {
-		return nil, fmt.Errorf("read messages: %w", err)
-	}
-	return events, nil
+	query := "SELECT " + eventColumns + " FROM events WHERE run_id = $1 AND sequence > $2 AND type = $3 ORDER BY sequence DESC LIMIT $4"
+	return r.readEvents(ctx, query, []any{runID, max(0, last-window), lineshaft.EventMessage, limit}, size)
 }
 
 // FactoryOfRun says which factory a run belongs to; none is the empty text.
@@ -194,28 +177,6 @@ func (r reader) FactoryOfRun(ctx context.Context, runID string) (string, error) 
 		return "", lineshaft.NotFound("run", runID)
 	}
 	return text(factory), err
-}
-
-// ListStates reads the first state changes of a run: at most limit of them, and no more once
-// size bytes are read.
-func (r reader) ListStates(ctx context.Context, runID string, limit, size int) ([]lineshaft.Event, error) {
-	var events []lineshaft.Event
-	err := r.each(ctx, "SELECT "+eventColumns+" FROM events WHERE run_id = $1 AND type = $2 ORDER BY sequence LIMIT $3",
-		[]any{runID, lineshaft.EventState, limit}, func(scan rowScan) error {
-			e, err := scanEvent(scan)
-			if err != nil {
-				return err
-			}
-			events = append(events, e)
-			if size -= len(e.Data) + EventOverhead; size <= 0 {
-				return errEnough
-			}
-			return nil
-		})
-	if err != nil && !errors.Is(err, errEnough) {
-		return nil, fmt.Errorf("read states: %w", err)
-	}
-	return events, nil
 }
 
 // LogEnd says how far a run's log goes and in which state the run is.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/lineshaft/lineshaft"
@@ -21,6 +22,13 @@ const StretchBytes = 1 << 20
 // EventOverhead is what an event counts besides its data.
 const EventOverhead = store.EventOverhead
 
+type (
+	// EventMatch narrows a log down.
+	EventMatch = store.EventMatch
+	// StretchOfMatches are the events that match in a stretch of a log.
+	StretchOfMatches = store.StretchOfMatches
+)
+
 // Events reads a stretch of a run's log: at most limit events, or fewer when they are long.
 func (s *Runs) Events(ctx context.Context, c lineshaft.Caller, runID string, after int64, limit int) (EventPage, error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
@@ -30,6 +38,26 @@ func (s *Runs) Events(ctx context.Context, c lineshaft.Caller, runID string, aft
 		return EventPage{}, err
 	}
 	return s.eventPage(ctx, runID, after, limit)
+}
+
+// findWindow is how many events one look for words goes through: that reads their data.
+const findWindow = 25_000
+
+// FindEvents looks for events in a stretch of a run's log: at most limit of them, or fewer when they are long.
+func (s *Runs) FindEvents(
+	ctx context.Context, c lineshaft.Caller, runID string, after int64, match EventMatch, limit int,
+) (StretchOfMatches, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return StretchOfMatches{}, err
+	}
+	if err := s.mayRead(ctx, c, runID); err != nil {
+		return StretchOfMatches{}, err
+	}
+	window := int64(math.MaxInt64)
+	if len(match.Words) > 0 {
+		window = findWindow
+	}
+	return s.Store.FindEvents(ctx, runID, after, match, window, limit, StretchBytes)
 }
 
 // EventsBefore reads the stretch of a run's log that ends before a sequence: at most limit
@@ -42,20 +70,6 @@ func (s *Runs) EventsBefore(ctx context.Context, c lineshaft.Caller, runID strin
 		return nil, err
 	}
 	return s.Store.ListEventsBefore(ctx, runID, before, limit, StretchBytes)
-}
-
-// maxStates is how many state changes of a run are shown at once: the first.
-const maxStates = 2000
-
-// StateEvents reads the state changes of a run.
-func (s *Runs) StateEvents(ctx context.Context, c lineshaft.Caller, runID string) ([]lineshaft.Event, error) {
-	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
-		return nil, err
-	}
-	if err := s.mayRead(ctx, c, runID); err != nil {
-		return nil, err
-	}
-	return s.Store.ListStates(ctx, runID, maxStates, StretchBytes)
 }
 
 // mayRead is visibleRun without reading what the run was asked, which may be long.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
@@ -51,7 +52,7 @@ func (s pages) runChangesPage(r *page.Request) (page.Page, error) {
 func (s pages) changesOf(r *page.Request, run *lineshaft.Run) (changesData, error) {
 	var calls []calledEdit
 	count, lines := 0, 0
-	_, cut, err := s.scan(r, run.ID, 0, func(e lineshaft.Event) bool {
+	_, cut, err := s.scan(r, run.ID, 0, runs.EventMatch{Types: editTypes}, func(e lineshaft.Event) bool {
 		var found []edit
 		for _, d := range editsOf(e) {
 			found = append(found, edit{e.Sequence, d})

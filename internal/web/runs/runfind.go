@@ -9,11 +9,12 @@ import (
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
 const (
-	// scanStretches is how many stretches of a log one request reads; each is bounded in bytes.
+	// scanStretches is how many stretches of a log one request looks at; each is bounded in events and bytes.
 	scanStretches = 16
 	scanEvents    = 5000
 	// maxMatches is how many places one answer names.
@@ -21,22 +22,23 @@ const (
 	maxFind    = 200
 )
 
-// scan goes through a log after a sequence until see says no or a request has read enough. It
-// returns how far it came, and whether the log continues there.
-func (s pages) scan(r *page.Request, runID string, after int64, see func(lineshaft.Event) bool) (last int64, more bool, err error) {
+// scan goes through what matches in a log after a sequence, until see says no or a request has
+// looked at enough. It returns how far it came, and whether the log continues there.
+func (s pages) scan(
+	r *page.Request, runID string, after int64, match runs.EventMatch, see func(lineshaft.Event) bool,
+) (last int64, more bool, err error) {
 	last = after
 	for range scanStretches {
-		read, err := s.Control.Events(r.Context(), r.Caller, runID, last, scanEvents)
+		found, err := s.Control.FindEvents(r.Context(), r.Caller, runID, last, match, scanEvents)
 		if err != nil {
 			return last, false, err
 		}
-		for i, e := range read.Events {
-			last = e.Sequence
+		for i, e := range found.Events {
 			if !see(e) {
-				return last, read.More || i < len(read.Events)-1, nil
+				return e.Sequence, found.More || i < len(found.Events)-1, nil
 			}
 		}
-		if !read.More {
+		if last = found.Last; !found.More {
 			return last, false, nil
 		}
 	}
@@ -44,7 +46,16 @@ func (s pages) scan(r *page.Request, runID string, after int64, see func(linesha
 }
 
 // finder looks for events: of a kind, with a text, or both.
-type finder struct{ text, only string }
+type finder struct {
+	text, only string
+	// word is a part of the text as it was typed.
+	word string
+}
+
+func newFinder(text, only string) finder {
+	text = strings.TrimSpace(text)
+	return finder{text: strings.ToLower(text), only: only, word: longestWord(text)}
+}
 
 // foundEvents are places in a log.
 type foundEvents struct {
@@ -60,7 +71,7 @@ func (s pages) runFind(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	f := finder{text: strings.ToLower(strings.TrimSpace(r.FormValue("q"))), only: r.FormValue("only")}
+	f := newFinder(r.FormValue("q"), r.FormValue("only"))
 	if len(f.text) > maxFind || strings.ContainsRune(f.text, 0) {
 		return lineshaft.Invalid("q", "this is too long, or not valid text")
 	}
@@ -69,7 +80,7 @@ func (s pages) runFind(r *page.Request) error {
 	}
 	asked := r.Header.Get("Accept") == "application/json"
 	found := foundEvents{Matches: []int64{}}
-	last, more, err := s.scan(r, r.PathValue("id"), after, func(e lineshaft.Event) bool {
+	last, more, err := s.scan(r, r.PathValue("id"), after, f.match(), func(e lineshaft.Event) bool {
 		if f.fits(e) {
 			found.Matches = append(found.Matches, e.Sequence)
 		}
@@ -108,6 +119,41 @@ func (s pages) goToMatch(r *page.Request, f finder, found foundEvents) error {
 	return nil
 }
 
+// longestWord is the longest part of a text that is ASCII letters and digits. An event has it if
+// it has the text: neither JSON nor another case writes these in another way.
+func longestWord(text string) (longest string) {
+	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
+	}) {
+		if len(word) > len(longest) {
+			longest = word
+		}
+	}
+	return longest
+}
+
+// match is what the database can say about the events that fit: it leaves out most of the others.
+func (f finder) match() (m runs.EventMatch) {
+	switch f.only {
+	case "messages":
+		m.Types = []lineshaft.EventType{lineshaft.EventMessage, lineshaft.EventPermission}
+	case "commands":
+		m.Types = []lineshaft.EventType{lineshaft.EventToolCall, lineshaft.EventOutput}
+		if f.text == "" {
+			m.Types = m.Types[:1]
+		}
+	case "edits":
+		m.Types = editTypes
+	case "errors":
+		m.Types = []lineshaft.EventType{lineshaft.EventToolResult, lineshaft.EventNotice, lineshaft.EventState}
+		m.Words = failureWords
+	}
+	if f.word != "" {
+		m.Words = []string{f.word}
+	}
+	return m
+}
+
 func (f finder) fits(e lineshaft.Event) bool {
 	return f.ofKind(e) && (f.text == "" || strings.Contains(strings.ToLower(searchedText(e)), f.text))
 }
@@ -132,6 +178,10 @@ func (f finder) ofKind(e lineshaft.Event) bool {
 	return wentWrong(e)
 }
 
+// failureWords are in the data of each event that reports a failure: the states that
+// lineshaft.ToolState reads as one, the levels of notices, and the states of runs.
+var failureWords = []string{"failed", "denied", "error", "warning", "cancel", "timeout", "rejected"}
+
 // wentWrong says whether an event reports a failure.
 func wentWrong(e lineshaft.Event) bool {
 	switch e.Type {
@@ -149,6 +199,9 @@ func wentWrong(e lineshaft.Event) bool {
 		return false
 	}
 }
+
+// editTypes are the types of events that report edits.
+var editTypes = []lineshaft.EventType{lineshaft.EventToolCall, lineshaft.EventToolResult}
 
 // editsOf are the changes of files that an event reports.
 func editsOf(e lineshaft.Event) []diff {

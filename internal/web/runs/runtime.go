@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
@@ -47,6 +48,9 @@ type spanner struct {
 }
 
 func newSpanner() *spanner { return &spanner{calls: map[string]int{}, state: -1} }
+
+// spanTypes are the types of events that a spanner knows.
+var spanTypes = []lineshaft.EventType{lineshaft.EventState, lineshaft.EventToolCall, lineshaft.EventToolResult, lineshaft.EventUsage}
 
 func (s *spanner) add(e lineshaft.Event) {
 	switch e.Type {
@@ -182,7 +186,7 @@ func (s pages) runTime(r *page.Request) error {
 		return err
 	}
 	all, end := newSpanner(), s.Now()
-	_, cut, err := s.scan(r, run.ID, 0, func(e lineshaft.Event) bool {
+	_, cut, err := s.scan(r, run.ID, 0, runs.EventMatch{Types: spanTypes}, func(e lineshaft.Event) bool {
 		all.add(e)
 		end = e.Time
 		return true

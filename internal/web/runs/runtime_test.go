@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // after is an event a number of seconds after the first.
@@ -117,13 +118,55 @@ func TestI2Finder(t *testing.T) {
 		{"needle", "errors", "[5]"},
 	} {
 		var found []int64
+		f := newFinder(tc.text, tc.only)
 		for _, e := range events {
-			if (finder{tc.text, tc.only}).fits(e) {
-				found = append(found, e.Sequence)
+			if !f.fits(e) {
+				continue
+			}
+			found = append(found, e.Sequence)
+			if !passes(f.match(), e) {
+				t.Errorf("%q in %q: the database leaves out %d", tc.text, tc.only, e.Sequence)
 			}
 		}
 		if got := fmt.Sprint(found); got != tc.want {
 			t.Errorf("%q in %q: %s, want %s", tc.text, tc.only, got, tc.want)
+		}
+	}
+}
+
+// passes is what the database makes of a match.
+func passes(m runs.EventMatch, e lineshaft.Event) bool {
+	return (len(m.Types) == 0 || slices.Contains(m.Types, e.Type)) && (len(m.Words) == 0 || slices.ContainsFunc(m.Words, func(word string) bool {
+		return strings.Contains(strings.ToLower(string(e.Data)), strings.ToLower(word))
+	}))
+}
+
+// I-2: whatever counts as a failure passes the database too.
+func TestI2EveryFailureIsFound(t *testing.T) {
+	t.Parallel()
+	failures := newFinder("", "errors")
+	events := []lineshaft.Event{
+		told(0, lineshaft.EventNotice, `{"level":"error"}`), told(0, lineshaft.EventNotice, `{"level":"warning"}`),
+		told(0, lineshaft.EventState, `{"to":"FAILED"}`), told(0, lineshaft.EventState, `{"to":"ERROR"}`),
+	}
+	for _, state := range []string{"failed", "denied", "error", "errored", "cancelled", "canceled", "timeout", "rejected"} {
+		events = append(events, told(0, lineshaft.EventToolResult, `{"state":"`+state+`"}`))
+	}
+	for _, e := range events {
+		if !failures.fits(e) || !passes(failures.match(), e) {
+			t.Errorf("%s: a failure %v, found %v", e.Data, failures.fits(e), passes(failures.match(), e))
+		}
+	}
+}
+
+// The part of a text that the database looks for is written in one way only.
+func TestI2LongestWord(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "", "needle": "needle", `a "Needle" <x>`: "Needle", "İstanbul": "stanbul", "über": "ber", "日本": "", "exit 404": "exit", "a_b%c1": "c1",
+	} {
+		if got := longestWord(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }

@@ -1,0 +1,113 @@
+package store_test
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
+)
+
+func logged(t *testing.T, s *store.Store, drafts ...lineshaft.Draft) (runID string) {
+	t.Helper()
+	runID = insertRun(t, s, nil)
+	write(t, s, func(ctx context.Context, tx *store.Tx) error {
+		h, err := tx.LockRun(ctx, runID)
+		if err != nil {
+			return err
+		}
+		return tx.SaveRun(ctx, h, drafts...)
+	})
+	return runID
+}
+
+// What the database leaves out cannot have the word, however it is written (R-9).
+func TestR9FindEvents(t *testing.T) {
+	t.Parallel()
+	written := func(text string) lineshaft.Draft {
+		return lineshaft.Draft{Type: lineshaft.EventOutput, Time: time.UnixMicro(1), Data: json.RawMessage(`{"text":"` + text + `"}`)}
+	}
+	message := lineshaft.NewDraft(lineshaft.EventMessage, time.UnixMicro(1), lineshaft.MessageData{Text: "a needle"})
+	messages, states := lineshaft.EventMessage, lineshaft.EventState
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		run := logged(t, s, // from 2: the first event is the state of a new run
+			written("hay"), written("a NEEdle!"), written(`n\u0065edle`),
+			written(`404 \u001b[31m red \u003c`), written(`40\u0034`), written("100% _x"), message)
+		for name, c := range map[string]struct {
+			match store.EventMatch
+			want  []int64
+		}{
+			"everything":             {store.EventMatch{}, []int64{1, 2, 3, 4, 5, 6, 7, 8}},
+			"a word in any case":     {store.EventMatch{Words: []string{"needle"}}, []int64{3, 4, 6, 8}},
+			"digits":                 {store.EventMatch{Words: []string{"404"}}, []int64{4, 5, 6}},
+			"one of two words":       {store.EventMatch{Words: []string{"hay", "red"}}, []int64{2, 4, 5, 6}},
+			"a type":                 {store.EventMatch{Types: []lineshaft.EventType{messages}}, []int64{8}},
+			"two types":              {store.EventMatch{Types: []lineshaft.EventType{messages, states}}, []int64{1, 8}},
+			"a word in a type":       {store.EventMatch{Words: []string{"needle"}, Types: []lineshaft.EventType{messages}}, []int64{8}},
+			"nothing but what hides": {store.EventMatch{Words: []string{"zebra"}}, []int64{4, 6}},
+		} {
+			found, err := s.FindEvents(t.Context(), run, 0, c.match, 100, 100, 1<<20)
+			must(t, err)
+			var got []int64
+			for _, e := range found.Events {
+				got = append(got, e.Sequence)
+			}
+			if !slices.Equal(got, c.want) || found.Last != 8 || found.More {
+				t.Errorf("%s: %v until %d, more %v; want %v", name, got, found.Last, found.More, c.want)
+			}
+		}
+	})
+}
+
+// A stretch ends where a bound is reached, and the next one continues there (H-14).
+func TestR9FindEventsInStretches(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		var drafts []lineshaft.Draft
+		for i := range 99 {
+			text := "hay"
+			if i%10 == 0 {
+				text = "needle " + strings.Repeat("x", 1000)
+			}
+			drafts = append(drafts, output(text))
+		}
+		run, needle := logged(t, s, drafts...), store.EventMatch{Words: []string{"needle"}}
+		for name, c := range map[string]struct {
+			window      int64
+			limit, size int
+			stretches   int
+		}{
+			"whole":    {1000, 1000, 1 << 20, 1},
+			"windows":  {25, 1000, 1 << 20, 4},
+			"by count": {1000, 4, 1 << 20, 3},
+			"by size":  {1000, 1000, 2000, 6},
+			"singly":   {1000, 1000, 1, 11},
+		} {
+			var after int64
+			var got, stretches int
+			for more := true; more; stretches++ {
+				found, err := s.FindEvents(t.Context(), run, after, needle, c.window, c.limit, c.size)
+				must(t, err)
+				if found.Last <= after {
+					t.Fatalf("%s: no progress after %d", name, after)
+				}
+				got, after, more = got+len(found.Events), found.Last, found.More
+			}
+			if got != 10 || after != 100 || stretches != c.stretches {
+				t.Errorf("%s: %d events until %d in %d stretches, want %d", name, got, after, stretches, c.stretches)
+			}
+		}
+		beyond, err := s.FindEvents(t.Context(), run, 500, needle, 10, 10, 10)
+		if must(t, err); len(beyond.Events) > 0 || beyond.More || beyond.Last != 500 {
+			t.Errorf("after the end: %+v", beyond)
+		}
+		if _, err := s.FindEvents(t.Context(), "none", 0, needle, 10, 10, 10); lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
+			t.Error(err)
+		}
+	})
+}
