@@ -265,6 +265,8 @@ func (f hostileFill) paths() []string {
 		"/api/v1/notifications", "/api/v1/audit?limit=500", "/api/v1/openapi.json", "/api/v1/docs",
 		"/", "/runs", "/runs?q=malice", "/runs/" + f.long, "/runs/" + f.loud, "/runs/" + f.busy, "/search?q=malice", "/agents", "/automations", "/factories", "/factories/" + f.factory,
 		"/environments", "/schedules", "/webhooks", "/audit",
+		"/runs/" + f.loud + "/find?q=xxxxxxxxxxxxxxxy", "/runs/" + f.loud + "/find?only=errors", "/runs/" + f.busy + "/find?q=zebra", "/runs/" + f.busy + "/find?only=errors",
+		"/runs/" + f.loud + "/time", "/runs/" + f.busy + "/time", "/runs/" + f.loud + "/changes", "/runs/" + f.busy + "/changes",
 		hostileTool("list_factories", `{"limit":100}`), hostileTool("list_agents", `{}`), hostileTool("list_runs", `{"limit":100}`),
 		hostileTool("list_automations", `{"limit":100,"factory":"`+f.factory+`"}`),
 		hostileTool("list_webhooks", `{"factory":"`+f.factory+`"}`),
@@ -287,7 +289,11 @@ func hostileTool(name, arguments string) string { return mcpPath + name + " " + 
 func hostileRequest(ctx context.Context, server, path string) (*http.Request, error) {
 	call, isTool := strings.CutPrefix(path, mcpPath)
 	if !isTool {
-		return http.NewRequestWithContext(ctx, http.MethodGet, server+path, http.NoBody)
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, server+path, http.NoBody)
+		if err == nil && strings.Contains(path, "/find?") {
+			request.Header.Set("Accept", "application/json") // one part of the log with each request
+		}
+		return request, err
 	}
 	name, arguments, _ := strings.Cut(call, " ")
 	body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, name, arguments)

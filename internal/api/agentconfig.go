@@ -205,7 +205,7 @@ func decodeMCPServer(path string, text json.RawMessage) (server lineshaft.MCPSer
 	var nullable struct {
 		Args []*string `json:"args"`
 	}
-	if err := json.Unmarshal(text, &nullable); err == nil && slices.Contains(nullable.Args, nil) {
+	if err := jsonbody.Unmarshal(text, &nullable); err == nil && slices.Contains(nullable.Args, nil) {
 		return server, "", lineshaft.Invalid(path+".args", "expected string, not null")
 	}
 	return lineshaft.MCPServer{

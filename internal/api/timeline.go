@@ -30,13 +30,17 @@ func (s *server) getTimeline(ctx context.Context, in *RunPath) (*answer[Timeline
 	if err := s.takeTurn(ctx, weightPage); err != nil {
 		return nil, err
 	}
-	states, err := s.Control.FindEvents(ctx, callerOf(ctx), in.RunID, 0, runs.EventMatch{Types: []lineshaft.EventType{lineshaft.EventState}}, maxStates)
-	if err != nil {
-		return nil, err
-	}
-	b := timelineBuilder{executions: map[string]int64{}}
-	for i := range states.Events {
-		b.add(&states.Events[i])
+	states := runs.EventMatch{Types: []lineshaft.EventType{lineshaft.EventState}}
+	b, last := timelineBuilder{executions: map[string]int64{}}, int64(0)
+	for more := true; more && len(b.events) < maxStates; {
+		found, err := s.Control.FindEvents(ctx, callerOf(ctx), in.RunID, last, states, maxStates-len(b.events))
+		if err != nil {
+			return nil, err
+		}
+		for i := range found.Events {
+			b.add(&found.Events[i])
+		}
+		last, more = found.Last, found.More
 	}
 	return &answer[TimelineResponse]{Body: b.finish()}, nil
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -11,8 +12,9 @@ import (
 type EventMatch struct {
 	// Types are those to find; none stands for all.
 	Types []lineshaft.EventType
-	// Words are ASCII letters and digits. An event has one of them in its data, in any case,
-	// or may hide it behind escapes; none stands for any data.
+	// Words are ASCII letters and digits, a few of each: comparing takes as long as the data times
+	// the word. An event has one of them in its data, in any case, or may hide it behind escapes;
+	// none stands for any data.
 	Words []string
 }
 
@@ -24,17 +26,33 @@ type StretchOfMatches struct {
 	More bool
 }
 
-// FindEvents looks through the next window events of a run after a sequence, and reads those
-// that match: at most limit, and no more once size bytes are read.
-func (r reader) FindEvents(
-	ctx context.Context, runID string, after int64, m EventMatch, window int64, limit, size int,
-) (StretchOfMatches, error) {
+// Look bounds what one look at a log goes through, and what it reads of it.
+type Look struct {
+	// Events is how many it goes through, and Bytes how much data: a single event is looked at
+	// however long it is. Types are not in the data, so that a look for them alone has no such bound.
+	Events int64
+	Bytes  int64
+	// Limit is how many it reads at most, and it reads no more once it has read Size bytes.
+	Limit, Size int
+}
+
+// anyCase writes a word as a part of a pattern. Two letters outside of ASCII, İ and the sign of
+// Kelvin, are i and k in lower case, which only Go knows.
+var anyCase = strings.NewReplacer("i", "_", "I", "_", "k", "_", "K", "_")
+
+// FindEvents looks through a stretch of a run's log after a sequence, and reads the events that match.
+func (r reader) FindEvents(ctx context.Context, runID string, after int64, m EventMatch, l Look) (StretchOfMatches, error) {
 	end, _, err := r.LogEnd(ctx, runID)
 	if err != nil {
 		return StretchOfMatches{}, err
 	}
-	found := StretchOfMatches{Last: after + min(window, max(0, end-after))}
-	args := []any{runID, after, found.Last, limit}
+	found := StretchOfMatches{Last: after + min(l.Events, max(0, end-after))}
+	if len(m.Words) > 0 && found.Last > after {
+		if found.Last, err = r.endOfBytes(ctx, runID, after, found.Last, l.Bytes); err != nil {
+			return StretchOfMatches{}, err
+		}
+	}
+	args := []any{runID, after, found.Last, l.Limit}
 	query := "SELECT " + eventColumns + " FROM events WHERE run_id = $1 AND sequence > $2 AND sequence <= $3"
 	if len(m.Types) > 0 {
 		query += " AND type IN " + list(&args, m.Types)
@@ -42,12 +60,12 @@ func (r reader) FindEvents(
 	if len(m.Words) > 0 {
 		query += " AND (" + r.d.escapedWord
 		for _, word := range m.Words {
-			args = append(args, "%"+word+"%")
+			args = append(args, "%"+anyCase.Replace(word)+"%")
 			query += fmt.Sprintf(" OR data %s $%d", r.d.likeAnyCase, len(args))
 		}
 		query += ")"
 	}
-	found.Events, err = r.readEvents(ctx, query+" ORDER BY sequence LIMIT $4", args, size)
+	found.Events, err = r.readEvents(ctx, query+" ORDER BY sequence LIMIT $4", args, l.Size)
 	if err != nil {
 		return StretchOfMatches{}, err
 	}
@@ -55,9 +73,22 @@ func (r reader) FindEvents(
 	for _, e := range found.Events {
 		used += len(e.Data) + EventOverhead
 	}
-	if n := len(found.Events); n > 0 && (used >= size || n == limit) {
+	if n := len(found.Events); n > 0 && (used >= l.Size || n == l.Limit) {
 		found.Last = found.Events[n-1].Sequence // there may be more of them
 	}
 	found.More = found.Last < end
 	return found, nil
+}
+
+// endOfBytes says how far after a sequence the data of a log has so many bytes, but at least one event
+// further. Neither engine reads the data for its length.
+func (r reader) endOfBytes(ctx context.Context, runID string, after, last, bytes int64) (end int64, err error) {
+	query := `SELECT COALESCE(MAX(sequence), CAST($3 AS BIGINT)) FROM (
+		SELECT sequence, size, SUM(size) OVER (ORDER BY sequence) AS total FROM (
+			SELECT sequence, octet_length(data) AS size FROM events WHERE run_id = $1 AND sequence > $2 AND sequence <= $3
+		) AS lengths) AS sums WHERE total <= $4 OR total = size`
+	if err = r.one(ctx, query, []any{runID, after, last, bytes}, &end); err != nil {
+		return 0, fmt.Errorf("measure events: %w", err)
+	}
+	return end, nil
 }

@@ -37,27 +37,30 @@ func TestR9FindEvents(t *testing.T) {
 	storetest.Each(t, func(t *testing.T, s *store.Store) {
 		run := logged(t, s, // from 2: the first event is the state of a new run
 			written("hay"), written("a NEEdle!"), written(`n\u0065edle`),
-			written(`404 \u001b[31m red \u003c`), written(`40\u0034`), written("100% _x"), message)
+			written(`404 \u001b[31m red \u003c`), written(`40\u0034`), written("100% _x"), message,
+			written("İstanbul, 300\u212a"), written(`\u0130stanbul, 300\u212A`))
 		for name, c := range map[string]struct {
 			match store.EventMatch
 			want  []int64
 		}{
-			"everything":             {store.EventMatch{}, []int64{1, 2, 3, 4, 5, 6, 7, 8}},
-			"a word in any case":     {store.EventMatch{Words: []string{"needle"}}, []int64{3, 4, 6, 8}},
-			"digits":                 {store.EventMatch{Words: []string{"404"}}, []int64{4, 5, 6}},
-			"one of two words":       {store.EventMatch{Words: []string{"hay", "red"}}, []int64{2, 4, 5, 6}},
+			"everything":             {store.EventMatch{}, []int64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}},
+			"a word in any case":     {store.EventMatch{Words: []string{"needle"}}, []int64{3, 4, 6, 8, 10}},
+			"what only Go folds":     {store.EventMatch{Words: []string{"istanbul"}}, []int64{4, 6, 9, 10}},
+			"the sign of Kelvin":     {store.EventMatch{Words: []string{"300k"}}, []int64{4, 6, 9, 10}},
+			"digits":                 {store.EventMatch{Words: []string{"404"}}, []int64{4, 5, 6, 10}},
+			"one of two words":       {store.EventMatch{Words: []string{"hay", "red"}}, []int64{2, 4, 5, 6, 10}},
 			"a type":                 {store.EventMatch{Types: []lineshaft.EventType{messages}}, []int64{8}},
 			"two types":              {store.EventMatch{Types: []lineshaft.EventType{messages, states}}, []int64{1, 8}},
 			"a word in a type":       {store.EventMatch{Words: []string{"needle"}, Types: []lineshaft.EventType{messages}}, []int64{8}},
-			"nothing but what hides": {store.EventMatch{Words: []string{"zebra"}}, []int64{4, 6}},
+			"nothing but what hides": {store.EventMatch{Words: []string{"zebra"}}, []int64{4, 6, 10}},
 		} {
-			found, err := s.FindEvents(t.Context(), run, 0, c.match, 100, 100, 1<<20)
+			found, err := s.FindEvents(t.Context(), run, 0, c.match, store.Look{Events: 100, Bytes: 1 << 20, Limit: 100, Size: 1 << 20})
 			must(t, err)
 			var got []int64
 			for _, e := range found.Events {
 				got = append(got, e.Sequence)
 			}
-			if !slices.Equal(got, c.want) || found.Last != 8 || found.More {
+			if !slices.Equal(got, c.want) || found.Last != 10 || found.More {
 				t.Errorf("%s: %v until %d, more %v; want %v", name, got, found.Last, found.More, c.want)
 			}
 		}
@@ -78,20 +81,21 @@ func TestR9FindEventsInStretches(t *testing.T) {
 		}
 		run, needle := logged(t, s, drafts...), store.EventMatch{Words: []string{"needle"}}
 		for name, c := range map[string]struct {
-			window      int64
-			limit, size int
-			stretches   int
+			look      store.Look
+			stretches int
 		}{
-			"whole":    {1000, 1000, 1 << 20, 1},
-			"windows":  {25, 1000, 1 << 20, 4},
-			"by count": {1000, 4, 1 << 20, 3},
-			"by size":  {1000, 1000, 2000, 6},
-			"singly":   {1000, 1000, 1, 11},
+			"whole":          {store.Look{Events: 1000, Bytes: 1 << 20, Limit: 1000, Size: 1 << 20}, 1},
+			"by events":      {store.Look{Events: 25, Bytes: 1 << 20, Limit: 1000, Size: 1 << 20}, 4},
+			"by bytes":       {store.Look{Events: 1000, Bytes: 8_000, Limit: 1000, Size: 1 << 20}, 2},
+			"event by event": {store.Look{Events: 1000, Bytes: 1, Limit: 1000, Size: 1 << 20}, 100},
+			"by count":       {store.Look{Events: 1000, Bytes: 1 << 20, Limit: 4, Size: 1 << 20}, 3},
+			"by size":        {store.Look{Events: 1000, Bytes: 1 << 20, Limit: 1000, Size: 2000}, 6},
+			"match by match": {store.Look{Events: 1000, Bytes: 1 << 20, Limit: 1000, Size: 1}, 11},
 		} {
 			var after int64
 			var got, stretches int
 			for more := true; more; stretches++ {
-				found, err := s.FindEvents(t.Context(), run, after, needle, c.window, c.limit, c.size)
+				found, err := s.FindEvents(t.Context(), run, after, needle, c.look)
 				must(t, err)
 				if found.Last <= after {
 					t.Fatalf("%s: no progress after %d", name, after)
@@ -102,11 +106,11 @@ func TestR9FindEventsInStretches(t *testing.T) {
 				t.Errorf("%s: %d events until %d in %d stretches, want %d", name, got, after, stretches, c.stretches)
 			}
 		}
-		beyond, err := s.FindEvents(t.Context(), run, 500, needle, 10, 10, 10)
+		beyond, err := s.FindEvents(t.Context(), run, 500, needle, store.Look{Events: 10, Bytes: 10, Limit: 10, Size: 10})
 		if must(t, err); len(beyond.Events) > 0 || beyond.More || beyond.Last != 500 {
 			t.Errorf("after the end: %+v", beyond)
 		}
-		if _, err := s.FindEvents(t.Context(), "none", 0, needle, 10, 10, 10); lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
+		if _, err := s.FindEvents(t.Context(), "none", 0, needle, store.Look{}); lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
 			t.Error(err)
 		}
 	})

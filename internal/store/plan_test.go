@@ -24,6 +24,7 @@ type lookup struct {
 func lookups(s *store.Store) map[string]lookup {
 	run := bulkID(0)
 	refs := []lineshaft.ExecutionRef{{ExecutionID: "e" + run, Token: "x"}}
+	look := store.Look{Events: 1000, Bytes: 1 << 20, Limit: 10, Size: 1 << 20}
 	queued := store.EventMatch{Types: []lineshaft.EventType{lineshaft.EventState}, Words: []string{"queued"}}
 	return map[string]lookup{
 		"claim": {10, nil, func(ctx context.Context, tx *store.Tx) error {
@@ -44,7 +45,7 @@ func lookups(s *store.Store) map[string]lookup {
 		"held":      {40, func(ctx context.Context) error { return second(s.ListHeld(ctx, "w1")) }, nil},
 		"of run":    {1, func(ctx context.Context) error { return second(s.ListExecutions(ctx, run)) }, nil},
 		"snapshot":  {1, func(ctx context.Context) error { return second(s.NewestSnapshot(ctx, run)) }, nil},
-		"find":      {10, func(ctx context.Context) error { return second(s.FindEvents(ctx, run, 0, queued, 1000, 10, 1<<20)) }, nil},
+		"find":      {10, func(ctx context.Context) error { return second(s.FindEvents(ctx, run, 0, queued, look)) }, nil},
 		"run token": {1, func(ctx context.Context) error { return ignoreNoRows(second(s.RunOfToken(ctx, "nobody's"))) }, nil},
 		"follow-up": {1, nil, func(ctx context.Context, tx *store.Tx) error {
 			return second(tx.TakeFollowup(ctx, &store.RunHead{RunLife: lineshaft.RunLife{ID: run, Unread: 1}}))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"io"
-	"math"
 	"slices"
 
 	"github.com/lineshaft/lineshaft"
@@ -40,8 +39,13 @@ func (s *Runs) Events(ctx context.Context, c lineshaft.Caller, runID string, aft
 	return s.eventPage(ctx, runID, after, limit)
 }
 
-// findWindow is how many events one look for words goes through: that reads their data.
-const findWindow = 25_000
+// A look goes through so much of a log: for words it reads the data of all events there, for
+// types alone only their beginnings.
+const (
+	lookWords = 25_000
+	lookBytes = 2 << 20
+	lookTypes = 100_000
+)
 
 // FindEvents looks for events in a stretch of a run's log: at most limit of them, or fewer when they are long.
 func (s *Runs) FindEvents(
@@ -53,11 +57,11 @@ func (s *Runs) FindEvents(
 	if err := s.mayRead(ctx, c, runID); err != nil {
 		return StretchOfMatches{}, err
 	}
-	window := int64(math.MaxInt64)
+	look := store.Look{Events: lookTypes, Bytes: lookBytes, Limit: limit, Size: StretchBytes}
 	if len(match.Words) > 0 {
-		window = findWindow
+		look.Events = lookWords
 	}
-	return s.Store.FindEvents(ctx, runID, after, match, window, limit, StretchBytes)
+	return s.Store.FindEvents(ctx, runID, after, match, look)
 }
 
 // EventsBefore reads the stretch of a run's log that ends before a sequence: at most limit

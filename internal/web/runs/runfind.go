@@ -119,8 +119,11 @@ func (s pages) goToMatch(r *page.Request, f finder, found foundEvents) error {
 	return nil
 }
 
-// longestWord is the longest part of a text that is ASCII letters and digits. An event has it if
-// it has the text: neither JSON nor another case writes these in another way.
+// maxWord is how much of a word the database compares: that takes as long as the log times the word.
+const maxWord = 8
+
+// longestWord is the longest part of a text that is ASCII letters and digits, or the beginning of
+// it. An event that has the text has it too, in some case or behind an escape of JSON.
 func longestWord(text string) (longest string) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
@@ -129,7 +132,7 @@ func longestWord(text string) (longest string) {
 			longest = word
 		}
 	}
-	return longest
+	return longest[:min(len(longest), maxWord)]
 }
 
 // match is what the database can say about the events that fit: it leaves out most of the others.

@@ -134,7 +134,7 @@ func TestI2Finder(t *testing.T) {
 	}
 }
 
-// passes is what the database makes of a match.
+// passes is what the database makes of a match; TestR9FindEvents holds it to that.
 func passes(m runs.EventMatch, e lineshaft.Event) bool {
 	return (len(m.Types) == 0 || slices.Contains(m.Types, e.Type)) && (len(m.Words) == 0 || slices.ContainsFunc(m.Words, func(word string) bool {
 		return strings.Contains(strings.ToLower(string(e.Data)), strings.ToLower(word))
@@ -164,6 +164,7 @@ func TestI2LongestWord(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"": "", "needle": "needle", `a "Needle" <x>`: "Needle", "İstanbul": "stanbul", "über": "ber", "日本": "", "exit 404": "exit", "a_b%c1": "c1",
+		"x connection": "connecti",
 	} {
 		if got := longestWord(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
