@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/runs"
 )
 
 // outputs makes numbered lines from first to last.
@@ -110,6 +111,25 @@ func TestX3SameBatchAtOnceIsTakenOnce(t *testing.T) {
 
 func (b *bench) usage(in, out, cost int64) lineshaft.Draft {
 	return lineshaft.NewDraft(lineshaft.EventUsage, b.clock.now(), lineshaft.UsageData{InputTokens: in, OutputTokens: out, CostMicros: cost})
+}
+
+// A word is found however the worker wrote it, and nobody finds what is not theirs (R-9).
+func TestR9WordsAreFoundHoweverTheyAreWritten(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		runID, job := b.working(lineshaft.NewRun{})
+		escaped := lineshaft.Draft{Type: lineshaft.EventOutput, Time: b.clock.now(), Data: []byte(`{"text":"a n\u0065\u0045dle \u003c"}`)}
+		wantCode(b, b.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: 1, Events: []lineshaft.Draft{escaped}}), "")
+		match := runs.EventMatch{Words: []string{"needle"}}
+		found, err := b.s.FindEvents(b.Context(), b.admin, runID, 0, match, 10)
+		if wantCode(b, err, ""); len(found.Events) != 1 || found.More {
+			b.Errorf("found %+v", found)
+		}
+		stranger := b.admin
+		stranger.FactoryUIDs = []string{"another"}
+		_, err = b.s.FindEvents(b.Context(), stranger, runID, 0, match, 10)
+		wantCode(b, err, lineshaft.CodeNotFound)
+	})
 }
 
 // One call carries reports of many executions; one that is refused does not hurt

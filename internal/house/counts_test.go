@@ -17,7 +17,7 @@ import (
 // (I-7), 103 with lists sorted by their columns and the type face of the pages (I-2), 81 with
 // settling by weight (D-3), 70 with names of environments and hints for newcomers (I-1), 110 with what
 // the review of the pages still asked for: defaults, names instead of ids, filters, the rest of outputs (I-2).
-const houseAllLines = 143_319
+const houseAllLines = 143_354
 
 // TestHouseCounts counts the house; `make counts` shows what it finds.
 func TestHouseCounts(t *testing.T) {

@@ -68,7 +68,7 @@ var archTable = map[string][]string{
 	"internal/control/skills": {".", "internal/control/base", "internal/skill", "internal/store", "internal/stream"},
 	"internal/control/runs": {
 		".", "internal/control/base", "internal/control/access", "internal/control/secrets", "internal/control/notify", "internal/control/skills",
-		"internal/id", "internal/skill", "internal/store", "internal/stream", "internal/tracing",
+		"internal/id", "internal/jsontext", "internal/skill", "internal/store", "internal/stream", "internal/tracing",
 		"internal/mask", // agents report by the API too, and secrets stay out of the log
 	},
 	"internal/control/trigger": {

@@ -2,6 +2,8 @@ package jsontext
 
 import (
 	"bytes"
+	"strconv"
+	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -82,4 +84,31 @@ func hex4(s []byte) (r rune, ok bool) {
 		r = r<<4 | rune(c)
 	}
 	return r, true
+}
+
+// PlainLetters writes the letters and digits that a valid JSON text has as escapes as themselves, so
+// that they can be looked for without decoding it.
+func PlainLetters(text []byte) []byte {
+	var out []byte
+	done, next := 0, 0
+	for {
+		at := bytes.IndexByte(text[next:], '\\')
+		if at < 0 || next+at+1 >= len(text) {
+			break
+		}
+		at += next
+		if next = at + 2; text[at+1] != 'u' || at+6 > len(text) {
+			continue
+		}
+		next = at + 6
+		r, err := strconv.ParseUint(string(text[at+2:next]), 16, 32)
+		if err == nil && (unicode.IsLetter(rune(r)) || unicode.IsDigit(rune(r))) {
+			out = utf8.AppendRune(append(out, text[done:at]...), rune(r))
+			done = next
+		}
+	}
+	if done == 0 {
+		return text
+	}
+	return append(out, text[done:]...)
 }

@@ -63,9 +63,6 @@ type dialect struct {
 	metadata string
 	// likeAnyCase compares with a pattern, in any case of ASCII letters at least.
 	likeAnyCase string
-	// escapedWord finds letters and digits that are written as escapes in an event's data: those of
-	// ASCII, and the two whose lower case is one of ASCII.
-	escapedWord string
 	// tables lists the tables that a backup holds: all but the schema's version and what
 	// lists of runs read, which is made again.
 	tables string
@@ -81,19 +78,17 @@ type dialect struct {
 
 func sqliteDialect() *dialect {
 	return &dialect{
-		name:        "sqlite",
-		texts:       &sync.Map{},
-		follow:      "%s = %s",
-		byQueue:     " INDEXED BY runs_queue",
-		now:         "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
-		horizon:     "9223372036854775807",
-		ahead:       "9223372036854775807",
-		settlesLogs: true,
-		backlog:     "run_backlog c CROSS JOIN runs r ON r.id = c.run_id",
-		metadata:    "json_extract(b.metadata, '$.\"' || %s || '\"')",
-		likeAnyCase: "LIKE",
-		escapedWord: `data LIKE '%\u%' AND (data GLOB '*\u00[4-7]*' OR data GLOB '*\u003[0-9]*'
-			OR data GLOB '*\u0130*' OR data GLOB '*\u212[aA]*')`,
+		name:         "sqlite",
+		texts:        &sync.Map{},
+		follow:       "%s = %s",
+		byQueue:      " INDEXED BY runs_queue",
+		now:          "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
+		horizon:      "9223372036854775807",
+		ahead:        "9223372036854775807",
+		settlesLogs:  true,
+		backlog:      "run_backlog c CROSS JOIN runs r ON r.id = c.run_id",
+		metadata:     "json_extract(b.metadata, '$.\"' || %s || '\"')",
+		likeAnyCase:  "LIKE",
 		tables:       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'run\\_search%' ESCAPE '\\' AND name NOT IN ('schema_version', 'run_list', 'run_backlog') ORDER BY name",
 		searchInsert: "INSERT OR REPLACE INTO run_search (rowid, words) SELECT l.number, v.words FROM v JOIN run_list l ON l.id = v.id",
 		searchMatch:  "SELECT l.id FROM run_search s JOIN run_list l ON l.number = s.rowid WHERE run_search MATCH $1 LIMIT $2",
@@ -131,7 +126,6 @@ func postgresDialect() *dialect {
 			"CROSS JOIN LATERAL (SELECT * FROM runs WHERE id = c.run_id LIMIT 1) AS r",
 		metadata:     "CAST(b.metadata AS jsonb) ->> %s",
 		likeAnyCase:  "ILIKE",
-		escapedWord:  `data LIKE '%\u%' ESCAPE '!' AND data ~ '\\u(00([4-7]|3[0-9])|0130|212[aA])'`,
 		tables:       "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('run_search', 'schema_version', 'run_list', 'run_backlog') ORDER BY tablename",
 		searchInsert: "INSERT INTO run_search (run_id, words) SELECT v.id, array_to_tsvector(string_to_array(v.words, ' ')) FROM v ON CONFLICT (run_id) DO UPDATE SET words = excluded.words",
 		searchMatch:  "SELECT run_id FROM run_search WHERE words @@ CAST($1 AS tsquery) LIMIT $2",

@@ -13,8 +13,7 @@ type EventMatch struct {
 	// Types are those to find; none stands for all.
 	Types []lineshaft.EventType
 	// Words are ASCII letters and digits, a few of each: comparing takes as long as the data times
-	// the word. An event has one of them in its data, in any case, or may hide it behind escapes;
-	// none stands for any data.
+	// the word. An event has one of them in its data, in any case; none stands for any data.
 	Words []string
 }
 
@@ -24,6 +23,8 @@ type StretchOfMatches struct {
 	// Last is the end of the stretch, and More says that the log continues there.
 	Last int64
 	More bool
+	// Looked is how many bytes were looked through for words.
+	Looked int64
 }
 
 // Look bounds what one look at a log goes through, and what it reads of it.
@@ -48,7 +49,7 @@ func (r reader) FindEvents(ctx context.Context, runID string, after int64, m Eve
 	}
 	found := StretchOfMatches{Last: after + min(l.Events, max(0, end-after))}
 	if len(m.Words) > 0 && found.Last > after {
-		if found.Last, err = r.endOfBytes(ctx, runID, after, found.Last, l.Bytes); err != nil {
+		if found.Last, found.Looked, err = r.fitBytes(ctx, runID, after, found.Last, l.Bytes); err != nil {
 			return StretchOfMatches{}, err
 		}
 	}
@@ -58,12 +59,12 @@ func (r reader) FindEvents(ctx context.Context, runID string, after int64, m Eve
 		query += " AND type IN " + list(&args, m.Types)
 	}
 	if len(m.Words) > 0 {
-		query += " AND (" + r.d.escapedWord
+		var either []string
 		for _, word := range m.Words {
 			args = append(args, "%"+anyCase.Replace(word)+"%")
-			query += fmt.Sprintf(" OR data %s $%d", r.d.likeAnyCase, len(args))
+			either = append(either, fmt.Sprintf("data %s $%d", r.d.likeAnyCase, len(args)))
 		}
-		query += ")"
+		query += " AND (" + strings.Join(either, " OR ") + ")"
 	}
 	found.Events, err = r.readEvents(ctx, query+" ORDER BY sequence LIMIT $4", args, l.Size)
 	if err != nil {
@@ -80,15 +81,18 @@ func (r reader) FindEvents(ctx context.Context, runID string, after int64, m Eve
 	return found, nil
 }
 
-// endOfBytes says how far after a sequence the data of a log has so many bytes, but at least one event
-// further. Neither engine reads the data for its length.
-func (r reader) endOfBytes(ctx context.Context, runID string, after, last, bytes int64) (end int64, err error) {
-	query := `SELECT COALESCE(MAX(sequence), CAST($3 AS BIGINT)) FROM (
-		SELECT sequence, size, SUM(size) OVER (ORDER BY sequence) AS total FROM (
-			SELECT sequence, octet_length(data) AS size FROM events WHERE run_id = $1 AND sequence > $2 AND sequence <= $3
-		) AS lengths) AS sums WHERE total <= $4 OR total = size`
-	if err = r.one(ctx, query, []any{runID, after, last, bytes}, &end); err != nil {
-		return 0, fmt.Errorf("measure events: %w", err)
+// fitBytes halves a stretch until its data is not more than so many bytes, or it is a single event. Neither
+// engine reads the data for its length, and sums by event would take as long as looking.
+func (r reader) fitBytes(ctx context.Context, runID string, after, last, most int64) (end, size int64, err error) {
+	for {
+		err = r.one(ctx, "SELECT COALESCE(SUM(octet_length(data)), 0) FROM events WHERE run_id = $1 AND sequence > $2 AND sequence <= $3",
+			[]any{runID, after, last}, &size)
+		if err != nil {
+			return 0, 0, fmt.Errorf("measure events: %w", err)
+		}
+		if size <= most || last == after+1 {
+			return last, size, nil
+		}
+		last = after + (last-after+1)/2
 	}
-	return end, nil
 }

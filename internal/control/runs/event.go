@@ -43,7 +43,7 @@ func (s *Runs) Events(ctx context.Context, c lineshaft.Caller, runID string, aft
 // types alone only their beginnings.
 const (
 	lookWords = 25_000
-	lookBytes = 2 << 20
+	lookBytes = 8 << 20
 	lookTypes = 100_000
 )
 

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 	"github.com/lineshaft/lineshaft/internal/store"
 	"github.com/lineshaft/lineshaft/internal/stream"
 )
@@ -191,9 +192,11 @@ func (s *Runs) takeEvents(ctx context.Context, tx *store.Tx, h *store.RunHead, r
 }
 
 // clean replaces what a worker must not, or cannot, put into a run's log: moves of the
-// run, which only the control plane reports, and data that no reader could decode.
+// run, which only the control plane reports, and data that no reader could decode. Words are
+// looked for in the data as it is written, so no letter stays an escape.
 func clean(d lineshaft.Draft) lineshaft.Draft {
 	if d.Type != lineshaft.EventState && json.Valid(d.Data) && utf8.Valid(d.Data) {
+		d.Data = jsontext.PlainLetters(d.Data)
 		return d
 	}
 	return lineshaft.NewDraft(lineshaft.EventNotice, d.Time, lineshaft.NoticeData{

@@ -17,6 +17,8 @@ const (
 	// scanStretches is how many stretches of a log one request looks at; each is bounded in events and bytes.
 	scanStretches = 16
 	scanEvents    = 5000
+	// scanBytes is how much data one request looks through for words, and a stretch more at most.
+	scanBytes = 24 << 20
 	// maxMatches is how many places one answer names.
 	maxMatches = 1000
 	maxFind    = 200
@@ -28,6 +30,7 @@ func (s pages) scan(
 	r *page.Request, runID string, after int64, match runs.EventMatch, see func(lineshaft.Event) bool,
 ) (last int64, more bool, err error) {
 	last = after
+	looked := int64(0)
 	for range scanStretches {
 		found, err := s.Control.FindEvents(r.Context(), r.Caller, runID, last, match, scanEvents)
 		if err != nil {
@@ -38,8 +41,9 @@ func (s pages) scan(
 				return e.Sequence, found.More || i < len(found.Events)-1, nil
 			}
 		}
-		if last = found.Last; !found.More {
-			return last, false, nil
+		looked += found.Looked
+		if last = found.Last; !found.More || looked > scanBytes {
+			return last, found.More, nil
 		}
 	}
 	return last, true, nil
@@ -123,7 +127,8 @@ func (s pages) goToMatch(r *page.Request, f finder, found foundEvents) error {
 const maxWord = 8
 
 // longestWord is the longest part of a text that is ASCII letters and digits, or the beginning of
-// it. An event that has the text has it too, in some case or behind an escape of JSON.
+// it. An event that has the text has it too, in some case: JSON could only write it as an escape,
+// and reports are stored without those.
 func longestWord(text string) (longest string) {
 	for word := range strings.FieldsFuncSeq(text, func(r rune) bool {
 		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z')
