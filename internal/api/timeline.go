@@ -23,7 +23,7 @@ type TimelineResponse struct {
 	Events []TimelineEvent `json:"events"`
 }
 
-// maxStates is how many state changes of a run are shown: the first.
+// maxStates is how many state changes of a run are shown: the first, or fewer when they are long.
 const maxStates = 2000
 
 func (s *server) getTimeline(ctx context.Context, in *RunPath) (*answer[TimelineResponse], error) {
@@ -31,14 +31,15 @@ func (s *server) getTimeline(ctx context.Context, in *RunPath) (*answer[Timeline
 		return nil, err
 	}
 	states := runs.EventMatch{Types: []lineshaft.EventType{lineshaft.EventState}}
-	b, last := timelineBuilder{executions: map[string]int64{}}, int64(0)
-	for more := true; more && len(b.events) < maxStates; {
+	b, last, size := timelineBuilder{executions: map[string]int64{}}, int64(0), 0
+	for more := true; more && len(b.events) < maxStates && size < runs.StretchBytes; {
 		found, err := s.Control.FindEvents(ctx, callerOf(ctx), in.RunID, last, states, maxStates-len(b.events))
 		if err != nil {
 			return nil, err
 		}
 		for i := range found.Events {
 			b.add(&found.Events[i])
+			size += len(found.Events[i].Data) + runs.EventOverhead
 		}
 		last, more = found.Last, found.More
 	}

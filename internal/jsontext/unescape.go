@@ -2,7 +2,6 @@ package jsontext
 
 import (
 	"bytes"
-	"strconv"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -101,9 +100,8 @@ func PlainLetters(text []byte) []byte {
 			continue
 		}
 		next = at + 6
-		r, err := strconv.ParseUint(string(text[at+2:next]), 16, 32)
-		if err == nil && (unicode.IsLetter(rune(r)) || unicode.IsDigit(rune(r))) {
-			out = utf8.AppendRune(append(out, text[done:at]...), rune(r))
+		if r, ok := hex4(text[at+2 : next]); ok && (unicode.IsLetter(r) || unicode.IsDigit(r)) {
+			out = utf8.AppendRune(append(out, text[done:at]...), r)
 			done = next
 		}
 	}
