@@ -1,12 +1,14 @@
 package api
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/store"
 )
 
 func timelineFrom(events []lineshaft.Event) TimelineResponse {
@@ -179,5 +181,27 @@ func TestR10ConversationOfSeveralRuns(t *testing.T) {
 	}
 	for _, bad := range []string{"1", "x.1", first + ".x", first + ".-1"} {
 		b.check(t, scenario{method: get, path: path + "?cursor=" + bad, as: lineshaft.RoleViewer, status: 400, code: "invalid_request", has: []string{"cursor"}})
+	}
+}
+
+// However long the messages of states are, an answer is bounded (H-14).
+func TestH14TimelineIsBoundedInBytes(t *testing.T) {
+	t.Parallel()
+	b := newServer(t)
+	id := b.start(lineshaft.NewRun{Prompt: "do it"})
+	long := lineshaft.NewDraft(lineshaft.EventState, b.store.Now(), lineshaft.StateData{To: lineshaft.InProgress, Message: strings.Repeat("x", 300_000)})
+	err := b.store.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		h, err := tx.LockRun(ctx, id)
+		if err != nil {
+			return err
+		}
+		return tx.SaveRun(ctx, h, slices.Repeat([]lineshaft.Draft{long}, 12)...)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := b.check(t, scenario{method: get, path: "/agent/runs/" + id + "/timeline", as: lineshaft.RoleViewer, status: 200})
+	if n := len(decode[TimelineResponse](t, w).Events); n < 2 || n > 6 {
+		t.Errorf("%d events of 300 kB", n)
 	}
 }
