@@ -128,9 +128,11 @@ type NoticeData struct {
 
 // EnvironmentStep is how the environment of a run was made ready, or what was kept of it.
 type EnvironmentStep struct {
-	// Step is warm, newer or cold, once for each time that an environment is made ready; and kept when that
-	// can serve later runs.
+	// Step is warm, newer or cold, once for each time that an environment is made ready; kept when that
+	// can serve later runs; and files, checkout, clone, command or refresh for a part of the work.
 	Step string `json:"step"`
+	// Name is the repository or the command of a part.
+	Name string `json:"name,omitempty"`
 	// Reason says why a start was cold.
 	Reason string `json:"reason,omitempty"`
 	// Worker is the host that has the prepared environment, Layer names it there.
@@ -141,4 +143,6 @@ type EnvironmentStep struct {
 	Bytes int64 `json:"bytes,omitempty"`
 	// SavedSeconds is how much longer a cold start took.
 	SavedSeconds float64 `json:"saved_seconds,omitempty"`
+	// TookSeconds is how long the step took, up to the time of the notice.
+	TookSeconds float64 `json:"took_seconds,omitempty"`
 }

@@ -152,7 +152,8 @@ func finishEntry(source, target string, info tree.Info) error {
 	return errors.Join(err, unix.UtimesNanoAt(unix.AT_FDCWD, target, []unix.Timespec{at, at}, unix.AT_SYMLINK_NOFOLLOW))
 }
 
-// copyAttributes copies what the kernel has noted of an entry: that it was moved or replaced.
+// copyAttributes copies what was noted of an entry: by the kernel, that it was moved or replaced,
+// and by programs.
 func copyAttributes(source, target string) error {
 	names := make([]byte, 64<<10)
 	n, err := unix.Llistxattr(source, names)
@@ -160,7 +161,7 @@ func copyAttributes(source, target string) error {
 		return fmt.Errorf("list attributes: %w", err)
 	}
 	for name := range strings.SplitSeq(strings.TrimRight(string(names[:n]), "\x00"), "\x00") {
-		if !strings.HasPrefix(name, "trusted.overlay.") {
+		if !strings.HasPrefix(name, "trusted.overlay.") && !strings.HasPrefix(name, "user.") {
 			continue
 		}
 		value := make([]byte, 64<<10)

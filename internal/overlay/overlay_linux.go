@@ -128,6 +128,10 @@ func mapping(from, to int) (*os.File, error) {
 // the folder: an agent that started meanwhile would otherwise hold mounts it has never used. Doing so
 // again changes nothing.
 func Anchor(dir string) error {
+	dir, err := listedAs(dir)
+	if err != nil {
+		return fmt.Errorf("anchor mounts: %w", err)
+	}
 	points, err := mounted(dir)
 	if err != nil || slices.Contains(points, dir) {
 		return err
@@ -162,11 +166,23 @@ func Clear(dir string) error {
 	return err
 }
 
-// mounted lists what is mounted at a folder and below it, in order. Links in dir must have
-// been followed.
-func mounted(dir string) (points []string, err error) {
-	text, err := os.ReadFile("/proc/self/mountinfo")
+// listedAs is the name that a folder has in the list of mounts.
+func listedAs(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
 	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
+}
+
+// mounted lists what is mounted at a folder and below it, in order; nothing where there is no folder.
+func mounted(dir string) (points []string, err error) {
+	dir, err = listedAs(dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, nil
+	}
+	text, readErr := os.ReadFile("/proc/self/mountinfo")
+	if err = errors.Join(err, readErr); err != nil {
 		return nil, fmt.Errorf("list mounts: %w", err)
 	}
 	unescape := strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`)

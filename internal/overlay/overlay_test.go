@@ -32,6 +32,25 @@ func needs(t *testing.T) string {
 	return dir
 }
 
+// the folder of a server is named from where it was started, unless somebody says otherwise.
+func TestX14FolderByItsRelativeName(t *testing.T) {
+	t.Parallel()
+	dir := needs(t)
+	here, err := os.Getwd()
+	must(t, err)
+	relative, err := filepath.Rel(here, dir)
+	must(t, err)
+	must(t, Check(t.Context(), relative))
+	must(t, os.Mkdir(relative+"/at", 0o700))
+	must(t, Anchor(relative+"/at"))
+	must(t, Clear(relative))
+	must(t, os.Remove(relative+"/at"))
+	left, err := os.ReadDir(dir)
+	if must(t, err); len(left) > 0 {
+		t.Errorf("left is %v", left)
+	}
+}
+
 func folders(t *testing.T, dir string) Mount {
 	t.Helper()
 	m := Mount{Lower: filepath.Join(dir, "lower"), Store: filepath.Join(dir, "a,b:c"), At: filepath.Join(dir, "at"), Owner: 61007}
@@ -102,6 +121,7 @@ func TestX14CopyOfWhatWasWritten(t *testing.T) {
 	must(t, os.Remove(m.At+"/alone"))
 	must(t, os.WriteFile(m.At+"/mine", []byte("mine"), 0o640))
 	must(t, os.Symlink("mine", m.At+"/link"))
+	must(t, syscall.Setxattr(m.At+"/mine", "user.note", []byte("noted"), 0))
 	other := Mount{Lower: m.Lower, Store: filepath.Join(dir, "other"), At: filepath.Join(dir, "other-at"), Owner: m.Owner}
 	must(t, CopyStore(t.Context(), m.Store, other.Store))
 	must(t, os.Mkdir(other.At, 0o700))
@@ -114,6 +134,10 @@ func TestX14CopyOfWhatWasWritten(t *testing.T) {
 	}
 	if a, b := list(m.At), list(other.At); a != b || !strings.Contains(a, "./moved/file f 600 61007") || strings.Contains(a, "alone") {
 		t.Errorf("there is\n%s\nwant\n%s", b, a)
+	}
+	note := make([]byte, 10)
+	if n, err := syscall.Getxattr(other.At+"/mine", "user.note", note); err != nil || string(note[:n]) != "noted" {
+		t.Errorf("the note is %q, %v", note, err)
 	}
 	must(t, os.WriteFile(m.At+"/second", []byte("both"), 0o600))
 	if err := CopyStore(t.Context(), m.Store, filepath.Join(dir, "third")); !errors.Is(err, ErrIndexed) {

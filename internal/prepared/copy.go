@@ -59,8 +59,9 @@ type copier struct {
 }
 
 type folder struct {
-	path string
-	info tree.Info
+	path       string
+	info       tree.Info
+	attributes []tree.Attribute
 }
 
 // link is a second name of a file.
@@ -77,6 +78,8 @@ type job struct {
 	to   string
 	info tree.Info
 	at   int // of its sum
+
+	attributes []tree.Attribute
 }
 
 // maxEntries is how many files, folders and links a layer may have.
@@ -152,10 +155,7 @@ func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
 	switch {
 	case info.Mode.IsDir():
 		size = 0
-		if !c.looks {
-			c.folders = append(c.folders, folder{path, info})
-			err = os.Mkdir(path, 0o700)
-		}
+		err = c.folder(e, path)
 	case info.Mode.IsRegular():
 		if !c.looks || c.reads {
 			err = c.file(ctx, e, path)
@@ -186,6 +186,45 @@ func keptMode(mode fs.FileMode) fs.FileMode {
 	return mode & kept
 }
 
+// maxAttributes is how many bytes of attributes a file may have: they are in the block that
+// onDisk has for all that is known of it.
+const maxAttributes = 2048
+
+// attributes are those of a file or folder, which are a part of its contents.
+func (c *copier) attributes(e *tree.Entry) ([]tree.Attribute, error) {
+	if c.looks && !c.reads {
+		return nil, nil
+	}
+	found, err := e.Attributes(maxAttributes)
+	if errors.Is(err, tree.ErrManyAttributes) {
+		err = fmt.Errorf("%w: %q: %w", ErrUnfit, e.Path(), err)
+	}
+	return found, err
+}
+
+// folder makes a folder; what it is like is set when it has its files.
+func (c *copier) folder(e *tree.Entry, path string) error {
+	attributes, err := c.attributes(e)
+	if len(attributes) > 0 {
+		c.mu.Lock()
+		c.sums = append(c.sums, sumOf(0, attributes))
+		c.mu.Unlock()
+	}
+	if err != nil || c.looks {
+		return err
+	}
+	c.folders = append(c.folders, folder{path, e.Info, attributes})
+	return os.Mkdir(path, 0o700)
+}
+
+// sumOf adds attributes to a sum, which stays the same when there are none.
+func sumOf(sum uint32, attributes []tree.Attribute) uint32 {
+	for _, a := range attributes {
+		sum = crc32.Update(sum, castagnoli, fmt.Appendf(nil, "%q %q\n", a.Name, a.Value))
+	}
+	return sum
+}
+
 // file has a file copied. One with several names is copied once.
 func (c *copier) file(ctx context.Context, e *tree.Entry, path string) error {
 	if e.Info.Links > 1 {
@@ -196,6 +235,10 @@ func (c *copier) file(ctx context.Context, e *tree.Entry, path string) error {
 		}
 		c.linked[e.Info.Inode] = &names{first: path, here: 1, want: e.Info.Links}
 	}
+	attributes, err := c.attributes(e)
+	if err != nil {
+		return err
+	}
 	from, info, err := e.Open()
 	if err != nil {
 		return err
@@ -205,7 +248,7 @@ func (c *copier) file(ctx context.Context, e *tree.Entry, path string) error {
 	at := len(c.sums) - 1
 	c.mu.Unlock()
 	select {
-	case c.jobs <- job{from, path, info, at}:
+	case c.jobs <- job{from, path, info, at, attributes}:
 		return nil
 	case <-ctx.Done():
 		return errors.Join(context.Cause(ctx), from.Close())
@@ -230,7 +273,7 @@ func (c *copier) work() {
 			continue
 		}
 		c.mu.Lock()
-		c.sums[j.at], c.shared = sum, c.shared || shared
+		c.sums[j.at], c.shared = sumOf(sum, j.attributes), c.shared || shared
 		c.mu.Unlock()
 	}
 }
@@ -243,14 +286,28 @@ func copyFile(j job, buffer []byte) (sum uint32, shared bool, err error) {
 	if shared = j.info.Size > 0 && share(to, j.from); !shared {
 		sum, err = copyBytes(to, j.from, buffer)
 	}
+	if err == nil { // before a mode that may forbid it
+		err = setAttributes(j.to, j.attributes)
+	}
 	if err = errors.Join(err, to.Chmod(keptMode(j.info.Mode)), to.Close()); err != nil {
 		return 0, false, err
 	}
 	return sum, shared, setTime(j.to, j.info)
 }
 
+// setAttributes is for a file system that may have none.
+func setAttributes(path string, attributes []tree.Attribute) error {
+	err := tree.SetAttributes(path, attributes)
+	if errors.Is(err, unix.ENOTSUP) {
+		err = fmt.Errorf("%w: %w", ErrUnfit, err)
+	}
+	return err
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
 func copyBytes(to io.Writer, from *os.File, buffer []byte) (sum uint32, err error) {
-	crc := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	crc := crc32.New(castagnoli)
 	// Hidden, so that the bytes pass by here.
 	_, err = io.CopyBuffer(struct{ io.Writer }{io.MultiWriter(to, crc)}, struct{ io.Reader }{from}, buffer)
 	return crc.Sum32(), err
@@ -281,7 +338,8 @@ func (c *copier) finish() (copied, error) {
 		}
 	}
 	for _, f := range slices.Backward(c.folders) {
-		if err := errors.Join(os.Chmod(f.path, keptMode(f.info.Mode)), setTime(f.path, f.info)); err != nil {
+		err := errors.Join(setAttributes(f.path, f.attributes), os.Chmod(f.path, keptMode(f.info.Mode)), setTime(f.path, f.info))
+		if err != nil {
 			return copied{}, err
 		}
 	}

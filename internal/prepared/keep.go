@@ -5,8 +5,10 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/lineshaft/lineshaft/internal/overlay"
 	"github.com/lineshaft/lineshaft/internal/tree"
@@ -58,11 +60,11 @@ func (s *Store) copyHalf(ctx context.Context, id, dir, half string, facts *Facts
 	if err := s.evict(ctx, id, found.Bytes); err != nil {
 		return err
 	}
-	if err = errors.Join(s.spare(), os.MkdirAll(filepath.Join(half, "tree"), 0o700)); err == nil {
+	if err = errors.Join(s.spare(found.Bytes), os.MkdirAll(filepath.Join(half, "tree"), 0o700)); err == nil {
 		facts.copied, err = copyTree(ctx, dir, filepath.Join(half, "tree"), found.Bytes)
 	}
 	if err == nil {
-		err = s.spare()
+		err = s.spare(0)
 	}
 	return err
 }
@@ -100,7 +102,7 @@ func (s *Store) KeepOver(ctx context.Context, key Key, base *Layer, written stri
 		err = s.evict(ctx, key.ID, size)
 	}
 	if err == nil {
-		err = errors.Join(s.spare(), os.MkdirAll(m.At, 0o700), os.Mkdir(m.Store, 0o700))
+		err = errors.Join(s.spare(size), os.MkdirAll(m.At, 0o700), os.Mkdir(m.Store, 0o700))
 	}
 	if err == nil {
 		err = overlay.CopyStore(ctx, written, m.Store)
@@ -154,17 +156,19 @@ func (s *Store) anchorViews() error {
 	return overlay.Anchor(dir)
 }
 
-// clearViews ends and removes what KeepOver has left.
-func (s *Store) clearViews(ctx context.Context) error {
-	dir, err := filepath.EvalSymlinks(s.path("views")) // as mounts are listed
-	if errors.Is(err, os.ErrNotExist) {
+// clearMounts ends and removes what KeepOver and a try of overlays have left when they were killed.
+func (s *Store) clearMounts(ctx context.Context) error {
+	left, err := os.ReadDir(s.config.Dir)
+	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil {
-		err = overlay.Clear(dir)
-	}
-	if err == nil {
-		err = tree.Remove(ctx, dir)
+	for _, one := range left {
+		// The folder itself may be a disk that somebody has mounted for this.
+		if name := s.path(one.Name()); err == nil && (one.Name() == "views" || strings.Contains(one.Name(), "-check-")) {
+			if err = overlay.Clear(name); err == nil {
+				err = tree.Remove(ctx, name)
+			}
+		}
 	}
 	return err
 }

@@ -6,9 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/lineshaft/lineshaft/internal/overlay"
 )
 
 // bulk is a folder of which two layers fit into a store of 250 KiB.
@@ -130,5 +133,66 @@ func TestX14CheckEndsWithItsContext(t *testing.T) {
 	<-l.looking
 	if err := l.Check(t.Context()); err != nil {
 		t.Errorf("the layer is not good any more: %v", err)
+	}
+}
+
+// a small part of a large disk is room enough.
+func TestX14RoomThatIsLeft(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		free, more, all uint64
+		fits            bool
+	}{
+		{12 << 30, 10 << 30, 252 << 30, true},
+		{12 << 30, 10<<30 + 1, 252 << 30, false},
+		{2 << 30, 0, 252 << 30, true},
+		{2<<30 - 1, 0, 252 << 30, false},
+		{2 << 20, 0, 40 << 20, true},
+		{2<<20 - 1, 0, 40 << 20, false},
+	} {
+		if got := leavesRoom(tc.free, tc.more, tc.all); got != tc.fits {
+			t.Errorf("%d of %d, and %d more: %v", tc.free, tc.all, tc.more, got)
+		}
+	}
+}
+
+// what a try of overlays left when it was killed goes when the next worker starts, also where the
+// folder has a relative name.
+func TestX14KilledTryLeavesNothing(t *testing.T) {
+	t.Parallel()
+	dir := folderFor(t)
+	if err := overlay.Check(t.Context(), dir); err != nil {
+		t.Skipf("no overlays on this machine: %v", err)
+	}
+	left := filepath.Join(dir, "overlay-check-1")
+	if err := errors.Join(os.Mkdir(left, 0o700), overlay.Anchor(left)); err != nil {
+		t.Fatal(err)
+	}
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	relative, err := filepath.Rel(here, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open(t, relative)
+	if _, err := os.Stat(left); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("it is still there: %v", errors.Join(err, overlay.Clear(left)))
+	}
+}
+
+// A disk that somebody has mounted for environments is theirs.
+func TestX14DiskOfEnvironmentsStaysMounted(t *testing.T) {
+	t.Parallel()
+	dir := folderFor(t)
+	if err := overlay.Anchor(dir); err != nil {
+		t.Skipf("no mounts on this machine: %v", err)
+	}
+	t.Cleanup(func() { _ = overlay.Clear(dir) })
+	open(t, dir).Close(t.Context())
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil || !strings.Contains(string(mounts), " "+dir+" ") {
+		t.Errorf("it is no longer mounted: %v", err)
 	}
 }

@@ -113,16 +113,14 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 
 // Remove removes a store that nobody uses, with what a killed process left mounted in it.
 func Remove(ctx context.Context, dir string) error {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		if err := overlay.Clear(real); err != nil {
-			return fmt.Errorf("unmount: %w", err)
-		}
+	if err := overlay.Clear(dir); err != nil {
+		return fmt.Errorf("unmount: %w", err)
 	}
 	return tree.Remove(ctx, dir)
 }
 
 func (s *Store) open(ctx context.Context) error {
-	if err := errors.Join(s.clearViews(ctx), tree.Remove(ctx, s.path("new"))); err != nil {
+	if err := errors.Join(s.clearMounts(ctx), tree.Remove(ctx, s.path("new"))); err != nil {
 		return err
 	}
 	for _, dir := range []string{s.path("new"), s.path("layers")} {
@@ -265,13 +263,19 @@ func (s *Store) end(id string) {
 	s.idle.Broadcast()
 }
 
-// spare wants a twentieth of the disk to stay free, for the runs.
-func (s *Store) spare() error {
+// leavesRoom says that a disk has enough left for the runs after more is written: a twentieth, or
+// 2 GB of a large one.
+func leavesRoom(free, more, all uint64) bool { return free >= more+min(all/20, 2<<30) }
+
+// spare wants some of the disk to stay free, for the runs, after more bytes are written.
+func (s *Store) spare(more int64) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.config.Dir, &st); err != nil {
 		return fmt.Errorf("look at disk: %w", err)
 	}
-	if uint64(st.Bavail) < uint64(st.Blocks)/20 { //nolint:unconvert // the types depend on the system
+	block := uint64(st.Bsize)
+	free, all := uint64(st.Bavail)*block, uint64(st.Blocks)*block //nolint:unconvert // the types depend on the system
+	if !leavesRoom(free, uint64(max(more, 0)), all) {
 		return fmt.Errorf("%w: the disk is nearly full", ErrNoRoom)
 	}
 	return nil
@@ -404,7 +408,7 @@ func (s *Store) Close(ctx context.Context) {
 	s.finishing.Wait() // all have begun: none is begun any more
 	stop()
 	s.endLife(errClosed)
-	if err := s.clearViews(context.WithoutCancel(ctx)); err != nil {
+	if err := s.clearMounts(context.WithoutCancel(ctx)); err != nil {
 		s.config.Warn(err)
 	}
 }

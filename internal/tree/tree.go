@@ -26,6 +26,8 @@ var (
 	ErrDeep = errors.New("its folders are nested too deeply")
 	// ErrMany is for a folder of which not all names were read.
 	ErrMany = errors.New("there are too many files")
+	// ErrManyAttributes is for attributes that take too many bytes.
+	ErrManyAttributes = errors.New("it has too many attributes")
 	// ErrMoved is for a folder that was moved or replaced meanwhile.
 	ErrMoved = errors.New("it was moved or replaced meanwhile")
 )

@@ -39,6 +39,9 @@ type Entry struct {
 	walk *walk
 }
 
+// Attribute is something that a program has noted of a file.
+type Attribute struct{ Name, Value string }
+
 // Path is where it is below the folder that is walked, with slashes.
 func (e *Entry) Path() string { return e.walk.path(len(e.walk.levels), e.Name) }
 

@@ -35,7 +35,7 @@ func (e *execution) takeBase(ctx context.Context, base workspace.Base) (how stri
 		if layer != nil {
 			defer layer.Release()
 			if err = p.fill(ctx, layer); err == nil {
-				return "on top of the environment as it was prepared", e.workspace.Prepare()
+				return "on top of layer " + layerName(layer.ID()) + ", its environment", e.workspace.Prepare()
 			}
 			e.warn(ctx, "take prepared environment for snapshot", err)
 		}

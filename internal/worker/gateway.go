@@ -256,7 +256,7 @@ func (s *sockets) next() (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("make folder for sockets: %w", err)
 		}
-		if err := os.Chmod(dir, 0o711); err != nil { //nolint:gosec // agents of other users go through it
+		if err := os.Chmod(dir, 0o711); err != nil { // agents of other users go through it
 			return "", fmt.Errorf("make folder for sockets: %w", err)
 		}
 		s.dir = dir
@@ -294,7 +294,7 @@ func vendorKeys() map[string]vendorKey {
 func TakeKey(job *lineshaft.Job, gate *gateway.Gateway, workerID string, getenv func(name string) string) (*model.Set, error) {
 	h := job.Config.Harness
 	if h == nil || h.Auth == nil {
-		return nil, nil //nolint:nilnil // most runs have none
+		return nil, nil // most runs have none
 	}
 	vendor, known := vendorKeys()[h.Type]
 	if !known || gate == nil {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
@@ -24,7 +26,16 @@ func (f *floor) steps(id string) (steps []lineshaft.EnvironmentStep) {
 	return steps
 }
 
-// the log says in a form for programs how an environment was made ready, and what is kept.
+// kinds are the kinds of steps.
+func kinds(steps []lineshaft.EnvironmentStep) string {
+	var all []string
+	for _, s := range steps {
+		all = append(all, s.Step)
+	}
+	return strings.Join(all, " ")
+}
+
+// the log says in a form for programs how an environment was made ready, what each step cost, and what is kept.
 func TestX14StepsOfAnEnvironment(t *testing.T) {
 	t.Parallel()
 	eachWay(t, func(t *testing.T, way func(*Config)) {
@@ -34,10 +45,19 @@ func TestX14StepsOfAnEnvironment(t *testing.T) {
 		f.push("main", "the second shop\n")
 		f.run("c", script("true"), shopSetup(), nil)
 		cold, warm, newer := f.steps("a"), f.steps("b"), f.steps("c")
-		if len(cold) != 2 || len(warm) != 1 || len(newer) != 2 {
-			t.Fatalf("cold %+v, warm %+v, newer %+v", cold, warm, newer)
+		const wanted = "cold clone command command kept, warm, files checkout command command newer kept"
+		if got := kinds(cold) + ", " + kinds(warm) + ", " + kinds(newer); got != wanted {
+			t.Fatalf("got %s", got)
 		}
-		kept := cold[1]
+		if cold[1].Name != "acme/shop" || newer[1].Name != "acme/shop" || !strings.HasPrefix(cold[3].Name, "ln -s ../tool") {
+			t.Errorf("the parts of %+v and %+v", cold, newer)
+		}
+		for _, step := range slices.Concat(cold[1:], warm, newer) {
+			if step.TookSeconds <= 0 || step.TookSeconds > 600 {
+				t.Errorf("%s %s took %g s", step.Step, step.Name, step.TookSeconds)
+			}
+		}
+		kept := cold[len(cold)-1]
 		if cold[0].Step != "cold" || cold[0].Reason == "" || kept.Step != "kept" || kept.Bytes == 0 || kept.Layer == "" {
 			t.Errorf("cold %+v", cold)
 		}
@@ -46,9 +66,13 @@ func TestX14StepsOfAnEnvironment(t *testing.T) {
 		if on.Step != "warm" || !same || on.SavedSeconds < 0 || on.Worker == "" {
 			t.Errorf("warm %+v on %+v", on, kept)
 		}
-		if newer[0].Step != "newer" || newer[0].Layer != kept.Layer || newer[1].Step != "kept" || newer[1].Layer == kept.Layer {
+		files, start, again := newer[0], newer[len(newer)-2], newer[len(newer)-1]
+		if files.Layer != kept.Layer || start.Layer != kept.Layer || again.Layer == kept.Layer {
 			t.Errorf("newer %+v on %+v", newer, kept)
 		}
+		want(t, f.c.notices("a"), "It is kept for later runs as layer "+kept.Layer)
+		want(t, f.c.notices("b"), "Warm start on layer "+kept.Layer+": ")
+		want(t, f.c.notices("c"), "Warm start on layer "+kept.Layer+": ", "It is kept for later runs as layer "+again.Layer)
 	})
 }
 

@@ -68,6 +68,17 @@ func (w *Worker) openLayers(ctx context.Context) {
 	}
 }
 
+// whyNoLayers says why no prepared environments are kept.
+func (w *Worker) whyNoLayers() string {
+	if w.config.CacheBytes <= 0 {
+		return "this worker keeps nothing, because its --environment-cache is 0"
+	}
+	if _, isolates := w.config.Sandbox.(system); !isolates {
+		return "a worker without isolation keeps no prepared environments"
+	}
+	return "this worker cannot keep prepared environments; its log says why"
+}
+
 // layerFor is a layer that a workspace is on top of, for the user of a slot.
 // It is looked at as at any start: a disk or a person may have changed it meanwhile.
 func (w *Worker) layerFor(ctx context.Context, id string, slot int) (l workspace.Layer, ok bool) {
@@ -116,31 +127,55 @@ type preparation struct {
 	// base is what it started on; zero for a cold start. Layer is its id.
 	base  prepared.Facts
 	layer string
+	// filled is how long it took to give the workspace these files.
+	filled time.Duration
 }
 
 // The steps of an environment, besides the ways to start.
-const stepKept = "kept"
+const (
+	stepKept     = "kept"
+	stepFiles    = "files"
+	stepCheckout = "checkout"
+	stepClone    = "clone"
+	stepCommand  = "command"
+	stepRefresh  = "refresh"
+)
 
-// showf puts a step of the environment into the log, for people and for the environment's page.
-func (p *preparation) showf(step lineshaft.EnvironmentStep, format string, args ...any) {
-	step.Worker, step.Layer = p.worker.config.WorkerHost, step.Layer[:min(len(step.Layer), layerName)]
-	p.put(lineshaft.NoticeData{Level: "info", Text: fmt.Sprintf(format, args...), Environment: &step})
+// showf puts a step of the environment into the log, for people, for the environment's page and
+// for the time of the run.
+func (e *execution) showf(step lineshaft.EnvironmentStep, format string, args ...any) {
+	step.Worker, step.Layer, step.Name = e.worker.config.WorkerHost, layerName(step.Layer), e.mask().String(step.Name)
+	e.put(lineshaft.NoticeData{Level: "info", Text: fmt.Sprintf(format, args...), Environment: &step})
 }
 
-// layerName is how much of a layer's id distinguishes it from others.
-const layerName = 12
+// layerName is as much of a layer's id as distinguishes it from others.
+func layerName(id string) string { return id[:min(len(id), 12)] }
 
 // showCold says why a start is cold.
 func (p *preparation) showCold(why string) {
 	p.showf(lineshaft.EnvironmentStep{Step: string(StartCold), Reason: why}, "Cold start: %s.", why)
 }
 
-// showWarmf says that the start is on a layer, and what that has saved.
-func (p *preparation) showWarmf(start Start, saved time.Duration, format string, args ...any) {
+// showWarmf says that the start is on a layer, what that took and what it has saved.
+func (p *preparation) showWarmf(start Start, took, saved time.Duration, format string, args ...any) {
 	p.worker.config.SetUp(start, saved)
 	p.showf(lineshaft.EnvironmentStep{
-		Step: string(start), Layer: p.layer, Files: p.base.Entries, Bytes: p.base.Bytes, SavedSeconds: saved.Seconds(),
+		Step: string(start), Layer: p.layer, Files: p.base.Entries, Bytes: p.base.Bytes,
+		SavedSeconds: saved.Seconds(), TookSeconds: took.Seconds(),
 	}, format, args...)
+}
+
+// showOlder says that the start is on the layer of an earlier commit.
+func (p *preparation) showOlder() {
+	p.showf(lineshaft.EnvironmentStep{
+		Step: stepFiles, Layer: p.layer, Files: p.base.Entries, Bytes: p.base.Bytes, TookSeconds: p.filled.Seconds(),
+	}, "Warm start on layer %s: the environment was prepared for an earlier commit %s ago; its %d files were %s in %s.",
+		layerName(p.layer), p.age(), p.base.Entries, p.word, inSeconds(p.filled))
+}
+
+// age is how long ago the layer was prepared.
+func (p *preparation) age() time.Duration {
+	return p.worker.config.Now().Sub(p.base.Made).Truncate(time.Second)
 }
 
 func (e *execution) newPreparation() (*preparation, error) {
@@ -164,11 +199,7 @@ func (p *preparation) run(ctx context.Context) error {
 		return nil // skills alone
 	}
 	if p.worker.layers == nil {
-		if _, isolates := p.worker.config.Sandbox.(system); !isolates && p.worker.config.CacheBytes > 0 {
-			p.showCold("a worker without isolation keeps no prepared environments")
-		} else if isolates && p.worker.config.CacheBytes > 0 {
-			p.showCold("this worker cannot keep prepared environments; its log says why")
-		}
+		p.showCold(p.worker.whyNoLayers())
 		return p.cold(ctx)
 	}
 	if err := p.find(ctx); lineshaft.CodeOf(err) == lineshaft.CodeUnavailable && ctx.Err() == nil {
@@ -266,12 +297,16 @@ func (p *preparation) cold(ctx context.Context) error {
 		}
 		r.Commit = commit
 	}
-	return p.commands(ctx, "Set-up command", p.recipe.Commands)
+	return p.commands(ctx, stepCommand, p.recipe.Commands)
 }
 
-func (p *preparation) commands(ctx context.Context, word string, commands []string) error {
+func (p *preparation) commands(ctx context.Context, step string, commands []string) error {
+	word := "Set-up command"
+	if step == stepRefresh {
+		word = "Refresh command"
+	}
 	for i, command := range commands {
-		if err := p.setUpCommand(ctx, fmt.Sprintf("%s %d of %d", word, i+1, len(commands)), command); err != nil {
+		if err := p.setUpCommand(ctx, step, fmt.Sprintf("%s %d of %d", word, i+1, len(commands)), command); err != nil {
 			return err
 		}
 	}
@@ -281,9 +316,9 @@ func (p *preparation) commands(ctx context.Context, word string, commands []stri
 // refresh runs what an environment has for newer commits: commands of its own, or all.
 func (p *preparation) refresh(ctx context.Context) error {
 	if len(p.recipe.Refresh) > 0 {
-		return p.commands(ctx, "Refresh command", p.recipe.Refresh)
+		return p.commands(ctx, stepRefresh, p.recipe.Refresh)
 	}
-	return p.commands(ctx, "Set-up command", p.recipe.Commands)
+	return p.commands(ctx, stepCommand, p.recipe.Commands)
 }
 
 // warm starts on a layer. The reason why it could not is for the log, and then the workspace may
@@ -302,12 +337,13 @@ func (p *preparation) warm(ctx context.Context) (why string, err error) {
 		return "nothing like it was prepared on this worker yet, or it was too long ago", nil
 	}
 	defer layer.Release()
+	began := time.Now()
 	if err = p.fill(ctx, layer); err == nil {
 		err = p.workspace.Prepare()
 	}
 	switch {
 	case err == nil:
-		p.base, p.layer = layer.Facts, layer.ID()
+		p.base, p.layer, p.filled = layer.Facts, layer.ID(), time.Since(began)
 		return p.continueOn(ctx)
 	case ctx.Err() != nil:
 		return "", err
@@ -356,6 +392,9 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 			again = again || old.Commit != r.Commit || !old.Plain
 		}
 	}
+	if again {
+		p.showOlder()
+	}
 	for _, i := range moved {
 		if err := p.update(ctx, i); err != nil {
 			if ctx.Err() != nil {
@@ -365,17 +404,17 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 			return "the environment that was prepared for an earlier commit could not be brought to the newest one", nil
 		}
 		// The branch may have moved since the last look.
-		again = again || p.recipe.Repositories[i].Commit != p.base.Repositories[i].Commit
+		if !again && p.recipe.Repositories[i].Commit != p.base.Repositories[i].Commit {
+			again = true
+			p.showOlder()
+		}
 	}
-	copied, age := time.Since(p.began), p.worker.config.Now().Sub(p.base.Made).Truncate(time.Second)
 	if !again {
-		p.showWarmf(StartWarm, max(0, p.base.Cost-copied),
-			"Warm start: the environment was prepared %s ago and took %s then; its %d files were %s in %s.",
-			age, inSeconds(p.base.Cost), p.base.Entries, p.word, inSeconds(copied))
+		p.showWarmf(StartWarm, p.filled, max(0, p.base.Cost-time.Since(p.began)),
+			"Warm start on layer %s: the environment was prepared %s ago and took %s then; its %d files were %s in %s.",
+			layerName(p.layer), p.age(), inSeconds(p.base.Cost), p.base.Entries, p.word, inSeconds(p.filled))
 		return "", nil
 	}
-	p.tellf("Warm start: the environment was prepared for an earlier commit %s ago; its %d files were %s and updated in %s.",
-		age, p.base.Entries, p.word, inSeconds(copied))
 	if err := p.refresh(ctx); err != nil {
 		if ctx.Err() != nil {
 			return "", err
@@ -383,7 +422,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 		return "the commands did not succeed on top of what was prepared for an earlier commit", nil
 	}
 	took := time.Since(p.began)
-	p.showWarmf(StartNewer, max(0, p.base.Cost-took), "The environment was prepared in %s.", inSeconds(took))
+	p.showWarmf(StartNewer, took, max(0, p.base.Cost-took), "The environment was prepared in %s.", inSeconds(took))
 	p.keep(ctx, prepared.Facts{Made: p.base.Made, Cost: p.base.Cost})
 	return "", nil
 }
@@ -392,7 +431,7 @@ func (p *preparation) continueOn(ctx context.Context) (why string, err error) {
 // the commit out. That happens in the sandbox: git trusts what a set-up command has
 // written there, and runs it.
 func (p *preparation) update(ctx context.Context, i int) error {
-	r := &p.recipe.Repositories[i]
+	r, began := &p.recipe.Repositories[i], time.Now()
 	fresh, err := p.workspace.FreshDir(ctx)
 	if err != nil {
 		return err
@@ -425,6 +464,11 @@ func (p *preparation) update(ctx context.Context, i int) error {
 	if err == nil && !harness.Good(exit) {
 		err = errors.New(harness.Describe("git reset", exit))
 	}
+	if err == nil {
+		took := time.Since(began)
+		p.showf(lineshaft.EnvironmentStep{Step: stepCheckout, Name: p.repositories[i].String(), TookSeconds: took.Seconds()},
+			"Fetching and checking it out took %s.", inSeconds(took))
+	}
 	return err
 }
 
@@ -455,8 +499,10 @@ func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 				p.showUnkept(err)
 				return
 			}
-			p.showf(lineshaft.EnvironmentStep{Step: stepKept, Layer: key.ID, Files: facts.Entries, Bytes: facts.Bytes},
-				"It is kept for later runs; the copy took %s.", inSeconds(time.Since(began)))
+			took := time.Since(began)
+			p.showf(lineshaft.EnvironmentStep{
+				Step: stepKept, Layer: key.ID, Files: facts.Entries, Bytes: facts.Bytes, TookSeconds: took.Seconds(),
+			}, "It is kept for later runs as layer %s; the copy took %s.", layerName(key.ID), inSeconds(took))
 		})
 	}
 	switch {

@@ -43,6 +43,12 @@ func newFloor(t *testing.T, change ...func(*Config)) *floor {
 		}
 		t.Skipf("bubblewrap does not work on this machine: %v", err)
 	}
+	return newFloorIn(t, s, change...)
+}
+
+// newFloorIn is newFloor with another sandbox.
+func newFloorIn(t *testing.T, s sandbox.Sandbox, change ...func(*Config)) *floor {
+	t.Helper()
 	f := &floor{T: t, c: newControl(t), data: t.TempDir()}
 	f.f, f.commit = newForge(t)
 	config := Config{Git: f.f, CacheBytes: 1 << 30, CacheAge: time.Hour, DataDir: f.data, SetUp: func(start Start, saved time.Duration) {
@@ -137,10 +143,10 @@ func TestX14SecondRunStartsWarm(t *testing.T) {
 		"test second -ef shop/node_modules/tool && echo one file", "stat -c %Y dated empty; shop/node_modules/.bin/tool")
 	cold, notices := f.run("a", show, shopSetup(), nil)
 	want(t, notices, "Cold start: nothing like it was prepared on this worker yet",
-		"Cloned acme/shop", "Set-up command 2 of 2", "It is kept for later runs")
+		"Cloned acme/shop", "Set-up command 2 of 2", "Set-up command 2 of 2 took", "It is kept for later runs as layer ")
 	want(t, cold, "one file", "981173106\n981173106", "hi\n", f.commit)
 	warm, notices := f.run("b", show, shopSetup(), nil)
-	want(t, notices, "Warm start: the environment was prepared")
+	want(t, notices, "Warm start on layer ", ": the environment was prepared")
 	refuse(t, notices, "Cloning", "Set-up command", "kept for later")
 	if warm != cold {
 		t.Errorf("the warm run found\n%s\nthe cold one\n%s", warm, cold)
@@ -287,11 +293,11 @@ func TestX14NewerCommit(t *testing.T) {
 	f.run("a", show, p, nil)
 	f.push("main", "the second shop\n")
 	printed, notices := f.run("b", show, p, nil)
-	want(t, notices, "Warm start: the environment was prepared for an earlier commit",
+	want(t, notices, "Warm start on layer ", ": the environment was prepared for an earlier commit", "Fetching and checking it out took",
 		"Checking out commit", "Set-up command 1 of 1", "kept for later runs")
 	want(t, printed, "the second shop\nthe second shop\nrun\nrun\n?? cache\n?? runs\nchange\n")
 	again, notices := f.run("c", show, p, nil)
-	want(t, notices, "Warm start: the environment was prepared")
+	want(t, notices, "Warm start on layer ", ": the environment was prepared")
 	refuse(t, notices, "Set-up command", "Checking out")
 	if again != printed {
 		t.Errorf("then found %s, want %s", again, printed)

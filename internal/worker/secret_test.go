@@ -136,3 +136,26 @@ func TestS2SecretsOfInProcessAgents(t *testing.T) {
 		}
 	})
 }
+
+// A command that is cut for the log is masked before: where it is cut, no part of a secret stays.
+func TestS2CutCommandsOfTheSetUpHaveNoPartOfASecret(t *testing.T) {
+	t.Parallel()
+	harnesstest.Each(t, func(t *testing.T, s sandbox.Sandbox) {
+		c := newControl(t)
+		real(t, c, s, Config{})
+		cut := func(command string) string {
+			return command + strings.Repeat("x", 190-len(command)) + password + " and more"
+		}
+		j := preparing(job("a", script("echo never")), lineshaft.Preparation{SetupCommands: []string{cut("true # "), cut("exit 7 # ")}})
+		j.Secrets = lineshaft.SecretValues{"PASSWORD": password}
+		c.jobs <- j
+		result := c.ended("a", 1)
+		all, _ := c.text("a")
+		if result.Code != lineshaft.CodeEnvironmentSetupFailed || !strings.Contains(result.Message, "xxx***PASSW") {
+			t.Errorf("ended %+v", result)
+		}
+		if strings.Contains(all, password[:4]) || strings.Count(all, "xxx***PASSW") != 5 { // two that begin, two that took their time, one that failed
+			t.Errorf("told:\n%s", all)
+		}
+	})
+}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/harness"
@@ -127,12 +128,14 @@ func (e *execution) checkClone(r lineshaft.Repository, folder string) error {
 // the workspace when its first process starts.
 func (e *execution) clone(ctx context.Context, r lineshaft.Repository, folder string) (commit string, err error) {
 	e.tellf("Cloning %s.", r)
-	git := e.worker.config.Git
+	git, began := e.worker.config.Git, time.Now()
 	commit, err = git.Clone(ctx, git.URL(r), filepath.Join(e.workspace.Dir(), folder), string(e.job.Prepare.GitCredentials))
 	if err != nil {
 		return "", e.notCloned(ctx, r, err)
 	}
-	e.tellf("Cloned %s at commit %s into the folder %s.", r, commit, folder)
+	took := time.Since(began)
+	e.showf(lineshaft.EnvironmentStep{Step: stepClone, Name: r.String(), TookSeconds: took.Seconds()},
+		"Cloned %s at commit %s into the folder %s. It took %s.", r, commit, folder, inSeconds(took))
 	return commit, nil
 }
 
@@ -150,15 +153,21 @@ func (e *execution) notCloned(ctx context.Context, r lineshaft.Repository, err e
 }
 
 // setUpCommand runs one command in the sandbox, in a shell of its own.
-func (e *execution) setUpCommand(ctx context.Context, name, command string) error {
-	e.tellf("%s: %s", name, lineshaft.Clip(command, 200))
+func (e *execution) setUpCommand(ctx context.Context, step, name, command string) error {
+	said := strings.TrimSpace(e.mask().String(command)) // before it is cut, so that no part of a secret stays (S-2)
+	e.tellf("%s: %s", name, lineshaft.Clip(said, 200))
+	began := time.Now()
 	exit, err := e.runScript(ctx, command)
-	switch {
-	case err != nil:
+	if err != nil {
 		return err
-	case !harness.Good(exit):
-		first, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
-		return setupFailed("%s; its output is in the log. Fix the command in the environment or the runner", harness.Describe(name+" ("+lineshaft.Clip(first, 200)+")", exit))
+	}
+	first, _, _ := strings.Cut(said, "\n")
+	first = lineshaft.Clip(first, 200)
+	took := time.Since(began)
+	e.showf(lineshaft.EnvironmentStep{Step: step, Name: first, TookSeconds: took.Seconds()},
+		"%s took %s.", name, inSeconds(took))
+	if !harness.Good(exit) {
+		return setupFailed("%s; its output is in the log. Fix the command in the environment or the runner", harness.Describe(name+" ("+first+")", exit))
 	}
 	return nil
 }

@@ -171,6 +171,48 @@ func TestI6HelmChart(t *testing.T) {
 	}
 }
 
+// workers that keep prepared environments on nodes are off by default. They have a folder of the node, which
+// only one of them uses at a time, and the rights to isolate agents and to mount.
+func TestX14HelmNodeWorkers(t *testing.T) {
+	t.Parallel()
+	values := nodeWorkers()
+	text, err := render(t, values)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []object
+	for _, o := range objects(t, text) {
+		if o.Kind == "DaemonSet" {
+			found = append(found, o)
+		}
+	}
+	if len(found) != 1 {
+		t.Fatalf("%d workers in\n%s", len(found), text)
+	}
+	out, err := yaml.Marshal(found[0].Spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"path: /srv/lineshaft", "type: DirectoryOrCreate", "mountPath: /data", "--data-dir=/data", "--environment-cache=50GB",
+		"--isolation=bubblewrap", "--server=http://works:80", "privileged: true", "automountServiceAccountToken: false", "maxSurge: 0",
+		"pool: agents", "name: lineshaft-node-worker",
+	} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("there is no %s:\n%s", want, out)
+		}
+	}
+	selects(t, found[0])
+}
+
+// nodeWorkers are values with workers on nodes.
+func nodeWorkers() map[string]any {
+	return map[string]any{"baseURL": "https://l.example.com", "nodeWorkers": map[string]any{
+		"enabled": true, "hostPath": "/srv/lineshaft", "nodeSelector": map[string]any{"pool": "agents"},
+		"tolerations": []any{map[string]any{"key": "agents"}},
+	}}
+}
+
 // hardened holds a Deployment to what the guide promises.
 func hardened(t *testing.T, o object) {
 	t.Helper()
@@ -183,6 +225,15 @@ func hardened(t *testing.T, o object) {
 			t.Errorf("%s has no %s:\n%s", o.Metadata.Name, want, out)
 		}
 	}
+	selects(t, o)
+	if !strings.HasSuffix(o.Metadata.Name, "launcher") && (!strings.Contains(string(out), "/readyz") || !strings.Contains(string(out), "/healthz")) {
+		t.Errorf("%s has no probes", o.Metadata.Name)
+	}
+}
+
+// selects wants an object to select its own pods, and those of its release alone.
+func selects(t *testing.T, o object) {
+	t.Helper()
 	selector, _ := o.Spec["selector"].(map[string]any)
 	wanted, _ := selector["matchLabels"].(map[string]any)
 	pod, _ := o.Spec["template"].(map[string]any)
@@ -192,9 +243,6 @@ func hardened(t *testing.T, o object) {
 		if labels[key] != value || len(wanted) < 2 {
 			t.Errorf("%s selects %s=%v, its pods have %v", o.Metadata.Name, key, value, labels)
 		}
-	}
-	if !strings.HasSuffix(o.Metadata.Name, "launcher") && (!strings.Contains(string(out), "/readyz") || !strings.Contains(string(out), "/healthz")) {
-		t.Errorf("%s has no probes", o.Metadata.Name)
 	}
 }
 
@@ -207,6 +255,7 @@ func TestI6HelmNotes(t *testing.T) {
 	}{
 		"usual":      {map[string]any{"baseURL": "https://l.example.com"}, "port-forward service/works 8484:80", "start as Jobs"},
 		"everything": {everything(), "Runs with the worker host cluster start as Jobs", "port-forward"},
+		"nodes":      {nodeWorkers(), "Runs with the worker host nodes start on the nodes", "run no agents"},
 	} {
 		text, err := renderFiles(t, tc.values, ".txt")
 		if err != nil {

@@ -51,10 +51,10 @@ func helm(t *testing.T, kubeconfig string, args ...string) string {
 	return out.String()
 }
 
-// valuesFile has all that the chart can make.
-func valuesFile(t *testing.T) string {
+// valuesFile has values for the chart.
+func valuesFile(t *testing.T, values map[string]any) string {
 	t.Helper()
-	text, err := yaml.Marshal(everything())
+	text, err := yaml.Marshal(values)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,9 +69,10 @@ func valuesFile(t *testing.T) string {
 // own rendering gives the other tests.
 func TestI6HelmLint(t *testing.T) {
 	t.Parallel()
-	where, values := filepath.Join(root, chart), valuesFile(t)
+	where, values := filepath.Join(root, chart), valuesFile(t, everything())
 	helm(t, "", "lint", "--strict", kubeVersion, where, "--set", "baseURL=https://l.example.com")
 	helm(t, "", "lint", "--strict", kubeVersion, where, "--values", values)
+	helm(t, "", "lint", "--strict", kubeVersion, where, "--values", valuesFile(t, nodeWorkers()))
 	ours, err := render(t, everything())
 	if err != nil {
 		t.Fatal(err)
@@ -109,8 +110,11 @@ func TestI6HelmInstall(t *testing.T) {
 	if err := real.Admin.Call(ctx, http.MethodPatch, namespace, map[string]any{"metadata": map[string]any{"labels": labels}}, nil); err != nil {
 		t.Fatal(err)
 	}
-	where, values := filepath.Join(root, chart), valuesFile(t)
-	for name, flags := range map[string][]string{"usual": {"--set", "baseURL=https://l.example.com"}, "everything": {"--values", values}} {
+	where, values := filepath.Join(root, chart), valuesFile(t, everything())
+	for name, flags := range map[string][]string{
+		"usual": {"--set", "baseURL=https://l.example.com"}, "everything": {"--values", values},
+		"nodes": {"--values", valuesFile(t, nodeWorkers())},
+	} {
 		file := filepath.Join(t.TempDir(), name+".yaml")
 		text := helm(t, "", append([]string{"template", "works", kubeVersion, where, "--namespace", kubetest.Namespace}, flags...)...)
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
