@@ -109,6 +109,11 @@ bench-quick: ## The same in minutes: each benchmark at a size where its ratio ho
 bench-compare: ## Compare the two newest results: better, same or worse.
 	@go run ./bench compare
 
+.PHONY: figures
+figures: ## Take the figures of docs/benchmarks.md over into the pages that cite them and into the model of a fleet.
+	@go test ./internal/house -count=1 -run HouseFigures -update
+	@go test ./bench/fleet -count=1 -run ScalingPage -update
+
 .PHONY: counts
 counts: ## Count the house: lines, packages, what use cases reach, files that a field touches.
 	@go test ./internal/house -run 'Counts|Reach|AField' -count=1 -v | grep '_test.go:'

@@ -41,6 +41,25 @@ func TestSoakPartsAreThere(t *testing.T) {
 	}
 }
 
+// TestSoakRaceIsNoSoak holds the part with the race detector to the rounds that tests usually have, and to the
+// flags of `make test-all`: it once repeated every other part under the detector.
+func TestSoakRaceIsNoSoak(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"soak", "suites-all"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), "scripts/race ") || strings.Contains(string(text), " -race") {
+			t.Errorf("%s does not take its flags from scripts/race", name)
+		}
+		part := regexp.MustCompile(`(?s)\trace\)(.*?);;`).FindString(string(text))
+		if name == "soak" && (part == "" || strings.Contains(part, "LINESHAFT_SOAK=") || !strings.Contains(part, "-u LINESHAFT_SOAK")) {
+			t.Errorf("the part race is a soak: %s", part)
+		}
+	}
+}
+
 // testsOf is the text of all tests of packages.
 func testsOf(t *testing.T, packages []string) string {
 	t.Helper()

@@ -1,15 +1,16 @@
 package main
 
-// costs are what the model is made of. Each was measured; docs/scaling.md has where.
+// costs are what the model is made of. Each was measured; docs/scaling.md has where. Those with the name of a figure are
+// taken from docs/benchmarks.md by `make figures`.
 type costs struct {
 	// Bytes of rows and of their indexes, by bench/fleet/measure.
 	deliveryRows, deliveryIndexes float64 // a delivery of 2 KB that starts nothing
 	runRows, runIndexes           float64 // a run that has ended, with a log of 10 events and a small workspace
 	// What one core of everything together (server, PostgreSQL and what sends) does in a second.
-	acceptsPerCore float64 // deliveries that start nothing: B1, PostgreSQL, 256 connections, 2 cores
-	startsPerCore  float64 // deliveries that start a run: B2, the same
-	endsPerCore    float64 // runs from the queue to their end: B6, PostgreSQL, 32 slots, 2 cores
-	// Cores of the servers for 1,000 workers that wait: B12, PostgreSQL, 200 workers.
+	acceptsPerCore float64 // deliveries that start nothing
+	startsPerCore  float64 // deliveries that start a run
+	endsPerCore    float64 // runs from the queue to their end
+	// Cores of the servers for 1,000 workers that wait; 200 were measured.
 	coresPerIdleThousand float64
 }
 
@@ -17,8 +18,10 @@ func measured() costs {
 	return costs{
 		deliveryRows: 2575, deliveryIndexes: 330,
 		runRows: 9_191, runIndexes: 5_866,
-		acceptsPerCore: 10_703.0 / 2, startsPerCore: 3_796.0 / 2, endsPerCore: 884.0 / 2,
-		coresPerIdleThousand: 0.0295 * 5,
+		acceptsPerCore:       6976 / 2.0, // figure: B1 ingress, 256 connections, postgres
+		startsPerCore:        3730 / 2.0, // figure: B2 ingress that starts runs, 256 connections, postgres
+		endsPerCore:          884 / 2.0,  // figure: B6 queue, 32 slots, postgres
+		coresPerIdleThousand: 2.95 * .05, // figure: B12 200 workers, idle: part of a core, postgres
 	}
 }
 

@@ -48,7 +48,20 @@ type report struct {
 	failed   int
 	skipped  int
 	skips    map[string]int // reason to how many
+	slow     []slowTest     // the slowest so far
 }
+
+// slowTest is a test that others wait for. Time in which it let others go first does not count.
+type slowTest struct {
+	name string
+	took float64
+}
+
+// slowTests is how many of them are shown, from slowFrom seconds on.
+const (
+	slowTests = 10
+	slowFrom  = 10
+)
 
 func newReport(out io.Writer) *report {
 	return &report{out: out, suites: map[string]*suite{}, skips: map[string]int{}}
@@ -113,6 +126,9 @@ func (rep *report) addTest(s *suite, e event) {
 		}
 	case "pass", "fail", "skip":
 		t.action = e.Action
+		if !strings.Contains(e.Test, "/") && e.Elapsed >= slowFrom {
+			rep.slow = append(rep.slow, slowTest{strings.TrimPrefix(e.Package, modulePrefix) + " " + e.Test, e.Elapsed})
+		}
 		if e.Action == "pass" {
 			t.output = nil
 		}
@@ -193,6 +209,10 @@ func (rep *report) close(took time.Duration) string {
 	})
 	for _, why := range reasons {
 		fmt.Fprintf(rep.out, "skipped %d: %s\n", rep.skips[why], why)
+	}
+	slices.SortFunc(rep.slow, func(a, b slowTest) int { return cmp.Compare(b.took, a.took) })
+	for _, slow := range rep.slow[:min(len(rep.slow), slowTests)] {
+		fmt.Fprintf(rep.out, "slow  %6.1f s  %s\n", slow.took, slow.name)
 	}
 	line := fmt.Sprintf("go: %d passed, %d failed, %d skipped in %d packages, %.0f s",
 		rep.passed, rep.failed, rep.skipped, rep.packages, took.Seconds())

@@ -1,8 +1,10 @@
 // Command sbom writes which modules are in a program, as CycloneDX 1.5 JSON, from what the
-// Go linker has put into it. The same program gives the same text.
+// Go linker has put into it. The same program gives the same text. `sbom modules` lists what
+// go.mod requires with its licences, and fails for those that we cannot use.
 package main
 
 import (
+	"context"
 	"debug/buildinfo"
 	"encoding/json"
 	"fmt"
@@ -37,8 +39,11 @@ func main() {
 }
 
 func run(args []string) error {
+	if len(args) == 1 && args[0] == "modules" {
+		return allModules(context.Background(), os.Stdout)
+	}
 	if len(args) != 2 {
-		return fmt.Errorf("usage: sbom PROGRAM VERSION")
+		return fmt.Errorf("usage: sbom PROGRAM VERSION, or sbom modules")
 	}
 	info, err := buildinfo.ReadFile(args[0])
 	if err != nil {
