@@ -19,14 +19,14 @@ func TestX5AgentPathIsSeenAndReadOnly(t *testing.T) {
 	folder := t.TempDir()
 	for file, text := range map[string]string{"lib/tool": "#!/bin/sh\necho the tool answers", "node_modules/.bin/other": "#!/bin/sh\necho the other answers"} {
 		path := filepath.Join(folder, file)
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // for another user
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(folder, "bin"), 0o755); err != nil { //nolint:gosec // for another user
+	if err := os.Mkdir(filepath.Join(folder, "bin"), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("../lib/tool", filepath.Join(folder, "bin", "tool")); err != nil {

@@ -96,6 +96,7 @@ func Run(ctx context.Context, cfg config.Config, opts Options) error {
 	if err := closeMemory(); err != nil {
 		return err
 	}
+	floorHeap()
 	a, err := Start(ctx, cfg, opts)
 	if err != nil {
 		return err

@@ -174,7 +174,7 @@ func podGateway(cfg config.Config, opts Options, parts workerParts) (*gateway.Ga
 		if len(models.Endpoints) > 0 && opts.Logger != nil {
 			opts.Logger.Warn("pods do not reach the models of this launcher", "fix", "set --kubernetes-gateway-listen and --kubernetes-gateway-url")
 		}
-		return nil, nil //nolint:nilnil // a cluster can do without models
+		return nil, nil // a cluster can do without models
 	}
 	return gateway.New(gateway.Config{Models: models, Logger: opts.Logger, Tracer: parts.tracer}), nil
 }

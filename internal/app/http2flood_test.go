@@ -67,7 +67,7 @@ func frame(kind, flags byte, stream uint32, payload []byte) []byte {
 // speakHTTP2 opens a connection and greets.
 func speakHTTP2(t *testing.T, host string) net.Conn {
 	t.Helper()
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}} //nolint:gosec // its own certificate
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, NextProtos: []string{"h2"}}}
 	conn, err := dialer.DialContext(t.Context(), "tcp", host)
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +109,7 @@ func TestH12FloodsOfHTTP2AreCutOff(t *testing.T) {
 		t.Error("headers without end were read to the last")
 	}
 
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}} //nolint:gosec // its own certificate
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, ForceAttemptHTTP2: true}}
 	defer client.CloseIdleConnections()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, a.URL()+"/healthz", http.NoBody)
 	if err != nil {
@@ -132,7 +132,7 @@ func TestH12FloodsOfHTTP2AreCutOff(t *testing.T) {
 func TestH12OldTLSIsRefused(t *testing.T) {
 	t.Parallel()
 	a := start(t, certified(t, settings(t)), options(t, nil))
-	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}} //nolint:gosec // that is the point
+	dialer := tls.Dialer{Config: &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}}
 	if conn, err := dialer.DialContext(t.Context(), "tcp", strings.TrimPrefix(a.URL(), "https://")); err == nil {
 		_ = conn.Close()
 		t.Error("TLS 1.1 was taken")

@@ -53,12 +53,12 @@ func (sh program) docsManCommand() *cobra.Command {
 			if dir == "" {
 				return shell.Usage("the folder is missing", "Run: lineshaft docs man --dir man")
 			}
-			if err := os.MkdirAll(dir, 0o755); err != nil { //nolint:gosec // everyone may read manuals
+			if err := os.MkdirAll(dir, 0o755); err != nil { // everyone may read manuals
 				return shell.Usage(fmt.Sprintf("cannot create the folder: %v", err), "Name a folder that you may write to.")
 			}
 			written := 0
 			for _, page := range manPages(cmd.Root()) {
-				if err := os.WriteFile(filepath.Join(dir, page.name), []byte(page.text), 0o644); err != nil { //nolint:gosec // as above
+				if err := os.WriteFile(filepath.Join(dir, page.name), []byte(page.text), 0o644); err != nil { // as above
 					return shell.Failure(err, fmt.Sprintf("cannot write a page: %v", err), "Name a folder that you may write to.")
 				}
 				written++

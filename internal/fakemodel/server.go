@@ -32,7 +32,7 @@ type Server struct {
 	opts Options
 	addr string
 	stop context.CancelFunc
-	ctx  context.Context //nolint:containedctx // the life of the server, which ends requests that hang
+	ctx  context.Context // the life of the server, which ends requests that hang
 
 	mu       sync.Mutex
 	http     *http.Server // nil while connections are refused

@@ -16,7 +16,7 @@ var errCut = errors.New("cut by a fault")
 // stream writes server-sent events.
 type stream struct {
 	w     http.ResponseWriter
-	ctx   context.Context //nolint:containedctx // of the one request that it answers
+	ctx   context.Context // of the one request that it answers
 	pace  time.Duration
 	fault Fault
 	sent  int

@@ -23,7 +23,7 @@ func TestS7GitThatCannotBePinned(t *testing.T) {
 		}
 	}
 	program := filepath.Join(t.TempDir(), "git")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho git version 2.36.1\n"), 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(program, []byte("#!/bin/sh\necho git version 2.36.1\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c := client(t, func(cfg *Config) {

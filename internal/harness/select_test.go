@@ -237,7 +237,7 @@ func TestX6SelectNothingInstalled(t *testing.T) {
 // not parallel.
 func TestX6ProgramElsewhere(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "lineshaft-test-agent"), []byte("#!/bin/sh\n"), 0o700); err != nil { //nolint:gosec // a program
+	if err := os.WriteFile(filepath.Join(dir, "lineshaft-test-agent"), []byte("#!/bin/sh\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	program := harness.Program{Command: []string{"lineshaft-test-agent"}}

@@ -182,12 +182,14 @@ func (in *Ingress) settle(ctx context.Context, uid string, unknown answer, handl
 	return a
 }
 
+var plainTilde = strings.NewReplacer("%7E", "~", "%7e", "~")
+
 // split takes a webhook's uid and, if there is one, the token out of a path. A path
 // with escapes is not one of ours: uids and tokens need none. Only "~", which tokens
 // may have, is escaped by some senders nonetheless.
 func split(path string) (uid, token string, shaped bool) {
 	rest, ok := strings.CutPrefix(path, Prefix)
-	rest = strings.NewReplacer("%7E", "~", "%7e", "~").Replace(rest)
+	rest = plainTilde.Replace(rest)
 	uid, token, withToken := strings.Cut(rest, "/")
 	if !ok || uid == "" || withToken && token == "" || strings.ContainsAny(rest, "%") || strings.Contains(token, "/") {
 		return "", "", false

@@ -91,7 +91,7 @@ func (l *Launcher) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // listen opens the port for pods; nil without a gateway.
 func (l *Launcher) listen(ctx context.Context) (net.Listener, error) {
 	if l.config.Gateway == nil || l.config.GatewayListen == "" {
-		return nil, nil //nolint:nilnil // a cluster can do without models
+		return nil, nil // a cluster can do without models
 	}
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", l.config.GatewayListen)

@@ -154,7 +154,7 @@ func tryGit(ctx context.Context, t *testing.T, o outing, address string) string 
 	dir := t.TempDir()
 	program, notes := filepath.Join(dir, "git"), filepath.Join(dir, "notes")
 	script := "#!/bin/sh\ncase \" $* \" in *' version '*) echo git version 2.40.0; exit;; esac\n{ echo \"$@\"; env; } >>" + notes + "\nexit 128\n"
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil { //nolint:gosec // it is to be run
+	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	c, err := git.New(git.Config{Cache: filepath.Join(dir, "cache"), Program: program, Resolve: o.resolve})

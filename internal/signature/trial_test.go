@@ -70,7 +70,7 @@ func shell(t *testing.T, script string) string {
 		}
 		t.Skip("openssl, which the scripts use, is not installed")
 	}
-	out, err := exec.CommandContext(t.Context(), "bash", "-euc", script).CombinedOutput() //nolint:gosec // the script is what is tested
+	out, err := exec.CommandContext(t.Context(), "bash", "-euc", script).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s\n%s", err, script, out)
 	}

@@ -20,10 +20,11 @@ func Begin(header http.Header) {
 	header.Set("X-Accel-Buffering", "no")
 }
 
+var oneLine = strings.NewReplacer("\r", "", "\n", "", "\x00", "")
+
 // Append writes one event; id and name may be empty. The data is one line, as JSON is:
 // neither it nor the others can begin a line of their own.
 func Append(dst []byte, id, name string, data []byte) []byte {
-	oneLine := strings.NewReplacer("\r", "", "\n", "", "\x00", "")
 	if id != "" {
 		dst = append(dst, "id: "+oneLine.Replace(id)+"\n"...)
 	}

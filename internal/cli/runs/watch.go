@@ -123,7 +123,7 @@ type watcher struct {
 	// failed is why it ends, if nobody wanted it to.
 	failed error
 
-	ctx   context.Context //nolint:containedctx // it is that of one command, for what keys start
+	ctx   context.Context // it is that of one command, for what keys start
 	work  sync.WaitGroup
 	news  chan func()
 	crash chan string

@@ -114,7 +114,7 @@ var errLingers = errors.New("the program did not leave after its turn")
 // result is what the turn and the program's end say together.
 func (t *turn) result(exit sandbox.Exit, lingered bool) lineshaft.TurnResult {
 	failed := func(message string) lineshaft.TurnResult {
-		return lineshaft.TurnResult{State: lineshaft.Failed, Code: lineshaft.CodeAgentProcessFailed, Message: t.mask(lineshaft.Clip(message, 2000))}
+		return lineshaft.TurnResult{State: lineshaft.Failed, Code: lineshaft.CodeAgentProcessFailed, Message: lineshaft.Clip(t.mask(message), 2000)}
 	}
 	good := harness.Good(exit) || lingered
 	switch program := t.session.program[0]; {

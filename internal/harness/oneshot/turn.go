@@ -136,7 +136,7 @@ func (t *turn) event(kind lineshaft.EventType, data any) { t.session.event(t.emi
 func (t *turn) mask(s string) string { return t.session.env.Mask().String(s) }
 
 func (t *turn) notice(level, text string) {
-	t.event(lineshaft.EventNotice, lineshaft.NoticeData{Level: level, Text: t.mask(lineshaft.Clip(text, 2000))})
+	t.event(lineshaft.EventNotice, lineshaft.NoticeData{Level: level, Text: lineshaft.Clip(t.mask(text), 2000)})
 }
 
 func (t *turn) say(text string) {

@@ -50,7 +50,8 @@ func StartReal(t *testing.T, bin, manifest string) *Real {
 	run(t, dir, filepath.Join(bin, "kube-apiserver"), "--etcd-servers", "http://127.0.0.1:"+etcd, "--secure-port", port, "--bind-address", "127.0.0.1",
 		"--cert-dir", filepath.Join(dir, "certs"), "--token-auth-file", filepath.Join(dir, "tokens.csv"), "--authorization-mode", "RBAC",
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", filepath.Join(dir, "sa.key"),
-		"--service-account-signing-key-file", filepath.Join(dir, "sa.key"), "--service-cluster-ip-range", "10.0.0.0/24")
+		"--service-account-signing-key-file", filepath.Join(dir, "sa.key"), "--service-cluster-ip-range", "10.0.0.0/24",
+		"--allow-privileged") // as in usual clusters, whose namespaces decide
 	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
 	defer cancel()
 	r := &Real{Admin: realAdmin(ctx, t, server, filepath.Join(dir, "certs", "apiserver.crt"))}
