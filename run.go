@@ -266,7 +266,7 @@ func validMetadataKey(key string) bool {
 // TitleFrom makes a title of the prompt's first line that says something.
 func TitleFrom(prompt string) string {
 	for line := range strings.Lines(prompt) {
-		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#`"))
+		line = strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), "#`~"))
 		if line != "" && line != "sh" && line != "bash" {
 			return Clip(line, 100)
 		}

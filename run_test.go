@@ -94,6 +94,7 @@ func TestR2TitleFromPrompt(t *testing.T) {
 		"\n\n  ## Two  \nrest":          "Two",
 		"```sh\necho hi\n```":           "echo hi",
 		"```bash\n\necho hi\n```":       "echo hi",
+		"~~~sh\necho hi\n~~~":           "echo hi",
 		"":                              "Untitled run",
 		" \n\t\n":                       "Untitled run",
 		"```":                           "Untitled run",

@@ -53,6 +53,8 @@ type RunFilter struct {
 	WorkerHost    string
 	Metadata      map[string]string
 	ArtifactType  ArtifactType
+	// ErrorCode is that of the status message.
+	ErrorCode Code `json:",omitzero"` // cursors of the version before know no such field
 	// Query holds words: each must begin a word of title, name, skill or the start of the prompt.
 	Query string
 	// Local selects runs outside any worker; this server has none, so it matches nothing.
@@ -67,6 +69,8 @@ type RunQuery struct {
 	Limit     int
 	// Cursor is opaque and comes from the page before; empty for the first.
 	Cursor string
+	// Brief leaves out prompts, and of configurations all but the name and the model.
+	Brief bool
 }
 
 // RunPage is the answer to a RunQuery.

@@ -27,7 +27,7 @@ const fillRuns = `INSERT INTO runs (id, title, state, status_message, error_code
 	execution_id, worker_id, executions, attempts, max_attempts, prompt_done, unread, taken, sandbox_running, tagged)
 SELECT id, 'Fix module' || CAST(i %% 97 AS TEXT),
 	CASE WHEN host = 0 THEN 'QUEUED' WHEN outcome < 86 THEN 'SUCCEEDED' WHEN outcome < 94 THEN 'FAILED' WHEN outcome < 97 THEN 'CANCELLED' ELSE 'ERROR' END,
-	'the agent has finished', '', NULL,
+	'the agent has finished', CASE WHEN host > 0 AND outcome >= 97 THEN 'run_timeout' ELSE '' END, NULL,
 	CASE WHEN origin < 60 THEN 'API' WHEN origin < 80 THEN 'CLI' WHEN origin < 95 THEN 'SCHEDULED_AGENT' ELSE 'WEB_APP' END,
 	'user_' || CAST(person / 5 AS TEXT),
 	CASE WHEN agent < 10 THEN 'nightly' WHEN agent < 20 THEN 'review' WHEN agent < 30 THEN 'triage' END,

@@ -243,7 +243,7 @@ func (s *session) lookAround(ctx context.Context, made *hooked, filled *hostileF
 		return fmt.Errorf("sign in: %s", answer.Status)
 	}
 	filled.cookie = cookies[0].Name + "=" + cookies[0].Value
-	return nil
+	return awaitLists(ctx, made.db)
 }
 
 // hostileFill is what was filled in, and how its readers get there.
@@ -264,7 +264,7 @@ func (f hostileFill) paths() []string {
 		factory("/webhooks/" + f.webhook + "/deliveries?limit=500"), factory("/definition"), factory("/definition/revisions?limit=500"),
 		"/api/v1/notifications", "/api/v1/audit?limit=500", "/api/v1/openapi.json", "/api/v1/docs",
 		"/", "/runs", "/runs?q=malice", "/runs/" + f.long, "/runs/" + f.loud, "/runs/" + f.busy, "/search?q=malice", "/agents", "/automations", "/factories", "/factories/" + f.factory,
-		"/environments", "/schedules", "/webhooks", "/audit",
+		"/environments", "/schedules", "/webhooks", "/audit", "/runs/" + f.loud + "/outline", "/runs/" + f.busy + "/outline", "/runs?error=run_timeout", "/runs/export",
 		"/runs/" + f.loud + "/find?q=xxxxxxxxxxxxxxxy", "/runs/" + f.loud + "/find?only=errors", "/runs/" + f.busy + "/find?q=zebra", "/runs/" + f.busy + "/find?only=errors",
 		"/runs/" + f.loud + "/time", "/runs/" + f.busy + "/time", "/runs/" + f.loud + "/changes", "/runs/" + f.busy + "/changes",
 		hostileTool("list_factories", `{"limit":100}`), hostileTool("list_agents", `{}`), hostileTool("list_runs", `{"limit":100}`),

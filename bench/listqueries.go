@@ -22,6 +22,7 @@ func singleFilters(runs int) []listQuery {
 	}
 	return []listQuery{
 		{"nothing", lineshaft.RunFilter{}},
+		{"error_code", lineshaft.RunFilter{ErrorCode: lineshaft.CodeRunTimeout}},
 		{"state common", lineshaft.RunFilter{States: []lineshaft.RunState{lineshaft.Succeeded}}},
 		{"state rare", lineshaft.RunFilter{States: []lineshaft.RunState{lineshaft.Queued}}},
 		{"state ×3", lineshaft.RunFilter{States: []lineshaft.RunState{lineshaft.Failed, lineshaft.Errored, lineshaft.Cancelled}}},

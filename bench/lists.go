@@ -17,10 +17,10 @@ const (
 	// listPage is the length of a page when nobody says otherwise.
 	listPage = 20
 	// listAgain is how much longer a list is measured that missed its bar.
-	listAgain = 5
+	listAgain = 10
 	// listLimit ends the measurement of a list that is too slow for all its calls,
 	// if there are enough of them for a percentile.
-	listLimit = 10 * time.Second
+	listLimit = 2 * time.Second
 	listLeast = 100
 )
 
@@ -73,7 +73,7 @@ func (s *session) measureLists(ctx context.Context, engine string) (err error) {
 	}
 	defer func() { err = errors.Join(err, big.store.Close()) }()
 
-	m := &listMeter{session: s, small: small, big: big, calls: s.opts.count(200, 10)}
+	m := &listMeter{session: s, small: small, big: big, calls: s.opts.count(60, 10)}
 	reference := listCase{number: 1, sort: lineshaft.SortUpdated}
 	first, err := m.measure(ctx, reference, m.calls)
 	if err != nil {

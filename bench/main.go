@@ -87,6 +87,7 @@ func benchmarks() []benchmark {
 		{"B12", "self-hosted workers", benchWorkers, 0.25},
 		{"B13", "pages", benchPages, 0.03}, // after B7: it adds to its databases
 		{"B14", "prepared environments", benchPrepared, 0.02},
+		{"B16", "size", benchSize, 0.1},
 		{"B17", "hostile database", benchHostile, 0.1},
 	}
 }

@@ -25,6 +25,9 @@ func TestB13PagesAreThere(t *testing.T) {
 			"overview, 24 hours": "Fix module", "runs": "Fix module", "run with a long log": "Step", "search for words": "module42", "factories": "factory-05",
 			"automations": "automation-", "webhooks": "hook", "schedules": "schedule-05", "environments": "environment-05", "secrets": "SECRET_05",
 			"keys": "key-05", "audit, filtered": "webhook.rotate",
+			"runs with an error code": "Fix module", "runs of an automation": "Fix module", "runs of a webhook": "Fix module", "runs by title": "Fix module",
+			"deliveries": "hook", "deliveries that were not matched": "hook", "notifications": "callback-05",
+			"delivery": "Payload", "run beside another": "Results", "run beside the one before": "Results", "worker": "hosted", "revisions": "factory-00",
 		}
 		names := map[string]bool{}
 		for i, page := range side.pages {

@@ -147,7 +147,7 @@ func (s *session) queueRound(ctx context.Context, engine string, slots int) (rou
 	}
 	s.progress.stepf("B6 %s, %d slots: execute runs", engine, slots)
 	err = s.profiled(fmt.Sprintf("queue-%s-%d", engine, slots), func() error {
-		return s.drain(ctx, server.Control(), filepath.Join(cfg.DataDir, "worker"), &round)
+		return s.drain(ctx, server.Control(), filepath.Join(cfg.DataDir, "worker"), idle{}, &round)
 	})
 	if err != nil {
 		return round, err
@@ -178,11 +178,16 @@ func (s *session) createRuns(ctx context.Context, c *control.Service, runs int) 
 	return float64(runs) / time.Since(began).Seconds(), context.Cause(ctx)
 }
 
-// awaitLists waits until lists are settled: the clock measures the queue, not the work
-// that is left from creating the runs.
+// awaitLists waits until lists are settled: what is measured next is not the work that is
+// left from creating the runs.
 func awaitLists(ctx context.Context, db *database) error {
+	return awaitNone(ctx, db, "SELECT COUNT(*) FROM run_backlog")
+}
+
+// awaitNone waits until a query counts nothing.
+func awaitNone(ctx context.Context, db *database, query string) error {
 	for {
-		left, err := db.number(ctx, "SELECT COUNT(*) FROM run_backlog")
+		left, err := db.number(ctx, query)
 		if err != nil || left == 0 {
 			return err
 		}
@@ -193,11 +198,11 @@ func awaitLists(ctx context.Context, db *database) error {
 }
 
 // drain lets a worker execute what is queued and notes how many runs per second.
-func (s *session) drain(ctx context.Context, c worker.Control, dir string, round *queueRound) error {
+func (s *session) drain(ctx context.Context, c worker.Control, dir string, agent harness.Harness, round *queueRound) error {
 	count := &counted{Control: c, want: int64(round.Runs), done: make(chan struct{})}
 	w, err := worker.New(worker.Config{
 		WorkerID: "bench", Version: "bench", DataDir: dir, Slots: round.Slots,
-		Harnesses: harness.Set{Harnesses: []harness.Harness{idle{}}}, Drain: -1,
+		Harnesses: harness.Set{Harnesses: []harness.Harness{agent}}, Drain: -1,
 	}, count)
 	if err != nil {
 		return err

@@ -141,11 +141,21 @@ func (r *recent) fill(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// fillDetails gives failures their codes, and asks questions.
+// fillDetails gives failures their codes, says what started some runs, and asks questions.
 func (r *recent) fillDetails(ctx context.Context, db *sql.DB) error {
 	for code, ending := range map[string]string{"agent_process_failed": "%2", "run_timeout": "%5", "budget_exceeded": "%8"} {
 		if _, err := db.ExecContext(ctx, "UPDATE runs SET error_code = $1 WHERE id >= $2 AND (state = 'FAILED' OR state = 'ERROR') AND id LIKE $3", code, r.id(0), ending); err != nil {
 			return fmt.Errorf("give failures a code: %w", err)
+		}
+	}
+	for _, of := range []struct{ key, value, ending string }{
+		{lineshaft.MetadataAutomation, r.team.automation, "%3"}, {lineshaft.MetadataWebhook, r.team.webhooks[0], "%3"},
+	} {
+		_, err := db.ExecContext(ctx, `INSERT INTO run_tags (tag, run_id, updated_at)
+			SELECT CAST($1 AS TEXT), id, updated_at FROM runs WHERE id >= $2 AND id LIKE $3`,
+			"m:"+of.key+"="+of.value, r.id(0), of.ending)
+		if err != nil {
+			return fmt.Errorf("say what started runs: %w", err)
 		}
 	}
 	_, err := db.ExecContext(ctx, "UPDATE runs SET state = 'BLOCKED' WHERE id IN (SELECT id FROM runs WHERE id >= $1 AND state = 'QUEUED' ORDER BY id LIMIT 20)", r.id(0))

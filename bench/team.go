@@ -9,6 +9,7 @@ import (
 	"github.com/lineshaft/lineshaft/internal/control"
 	"github.com/lineshaft/lineshaft/internal/control/access"
 	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/notify"
 	"github.com/lineshaft/lineshaft/internal/control/trigger"
 )
 
@@ -22,6 +23,7 @@ const (
 	teamEnvironments = 30
 	teamSecrets      = 40
 	teamKeys         = 50
+	teamCallbacks    = 20
 	// teamLeast is for debugging.
 	teamLeast = 6
 )
@@ -91,6 +93,13 @@ func newTeam(ctx context.Context, c *control.Service, count func(n, least int) i
 		{"key", teamKeys, func(i int) error {
 			_, key, err := c.CreateAPIKey(ctx, boss, access.NewAPIKey{Name: fmt.Sprintf("key-%02d", i), Role: lineshaft.RoleManager, FactoryUIDs: t.factories[:1]})
 			t.limited = key
+			return err
+		}},
+		{"notification", teamCallbacks, func(i int) error {
+			off := false // so that nothing is sent
+			_, err := c.CreateNotification(ctx, boss, notify.NewNotification{
+				Name: fmt.Sprintf("callback-%02d", i), URL: "https://example.com/hook", Enabled: &off,
+			})
 			return err
 		}},
 	} {

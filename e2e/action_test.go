@@ -382,7 +382,7 @@ func TestI3CIScriptReadsRetryAfter(t *testing.T) {
 		})
 		// A sleep that says for how long, and takes no time.
 		bin := t.TempDir()
-		if err := os.WriteFile(filepath.Join(bin, "sleep"), []byte("#!/bin/sh\ncase $1 in ''|*[!0-9]*) exit 1;; esac\n"), 0o755); err != nil { //nolint:gosec // a program
+		if err := os.WriteFile(filepath.Join(bin, "sleep"), []byte("#!/bin/sh\ncase $1 in ''|*[!0-9]*) exit 1;; esac\n"), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		code, out, log := ciScript(t.Context(), t, address, []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "LINESHAFT_RETRY_SECONDS=4"}, "--prompt", "x")

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"io"
 	"net/http"
@@ -89,7 +90,11 @@ func TestD2DeliveriesOnAFullDisk(t *testing.T) {
 	n := newNode(t, database, "--no-worker")
 	n.start(t.Context())
 	h := newHook(n)
-	body := `"` + strings.Repeat("fill the disk ", 15_000) + `"`
+	var dense strings.Builder // that is stored packed
+	for dense.Len() < 210_000 {
+		dense.WriteString(rand.Text())
+	}
+	body := `"` + dense.String() + `"`
 	var accepted []string
 	refused := 0
 	for i := 0; i < 400 && refused < 20; i++ {

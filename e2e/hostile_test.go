@@ -2,13 +2,16 @@ package e2e
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -67,7 +70,7 @@ func TestX5ServerFilesAreOutOfReach(t *testing.T) {
 	}
 	database, config, shown := filepath.Join(dir, "l.db"), filepath.Join(dir, "lineshaft.yaml"), filepath.Join(dir, "shown.txt")
 	for _, file := range []string{config, shown} { // that anybody may read
-		if err := os.WriteFile(file, []byte("metrics_key: "+hidden+"\n"), 0o644); err != nil { //nolint:gosec // see above
+		if err := os.WriteFile(file, []byte("metrics_key: "+hidden+"\n"), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -127,6 +130,71 @@ func TestH3SlowHeadersAreCutOff(t *testing.T) {
 		})
 	}
 	cut.Wait()
+}
+
+// TestH3ConnectionFloodIsCutOff opens thousands of connections that say nothing or begin a request and never end its
+// first line: others are served meanwhile, memory stays within bounds, and each of them is cut off.
+func TestH3ConnectionFloodIsCutOff(t *testing.T) {
+	t.Parallel()
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		t.Fatal(err)
+	}
+	many := int(min(4000, files.Max/4)) // other tests open some, too
+	if many < 500 {
+		t.Skipf("only %d files may be open here: that is not a flood", files.Max)
+	}
+	n := newNode(t, filepath.Join(t.TempDir(), "l.db"), "--no-worker")
+	n.start(t.Context())
+	before, open := residentBytes(t, n.cmd.Process.Pid), openFiles(t, n.cmd.Process.Pid)
+	flood := make([]net.Conn, many)
+	for i := range flood {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(n.url, "http://"))
+		if err != nil {
+			t.Fatalf("connection %d: %v", i, err)
+		}
+		defer func() { _ = conn.Close() }()
+		if i%2 == 1 {
+			if _, err := fmt.Fprint(conn, "POST /api/v1/agent/ru"); err != nil {
+				t.Fatalf("connection %d: %v", i, err)
+			}
+		}
+		flood[i] = conn
+	}
+	opened := time.Now()
+	for range 20 {
+		if status := n.call(t, "POST", "/api/v1/agent/runs", `{"prompt": "x"}`); status != http.StatusOK {
+			t.Fatalf("beside %d connections a run is answered with %d", many, status)
+		}
+	}
+	served, grown := time.Since(opened), residentBytes(t, n.cmd.Process.Pid)-before
+	if grown/many > 64<<10 {
+		t.Errorf("each of %d connections takes %d KiB", many, grown/many>>10)
+	}
+	var left sync.WaitGroup
+	for i, conn := range flood {
+		left.Go(func() {
+			_ = conn.SetReadDeadline(opened.Add(patience))
+			_, err := io.Copy(io.Discard, conn)
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Errorf("connection %d is still open after %s", i, patience)
+			}
+		})
+	}
+	left.Wait()
+	t.Logf("20 runs beside %d connections took %s; each connection takes %d KiB; all were cut off within %s",
+		many, served.Round(time.Millisecond), grown/many>>10, time.Since(opened).Round(time.Millisecond))
+	within(t, patience, "the server closes its side", func() bool { return openFiles(t, n.cmd.Process.Pid) < open+100 })
+}
+
+// openFiles counts the files and connections that a process has open.
+func openFiles(t *testing.T, pid int) int {
+	t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(entries)
 }
 
 // TestH14FollowersHoldUpNobody opens many streams of one key: others are served, and each

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -159,8 +160,9 @@ func tearWAL(ctx context.Context, h *hit) error {
 	return firstOf(s.start(), err)
 }
 
-// copyWAL ends the server, copies its database with half of the WAL, as a bad backup does, and
-// reads the copy: it must open as it was at an earlier moment, and its runs be whole.
+// copyWAL ends the server, copies its database with a part of the WAL, as a power cut leaves it, and
+// reads the copy: it must open as it was at an earlier moment, and its runs be whole. What the
+// file has already was flushed in the WAL before, so no power cut takes that away.
 func copyWAL(ctx context.Context, h *hit) error {
 	s := h.server()
 	s.kill()
@@ -170,6 +172,7 @@ func copyWAL(ctx context.Context, h *hit) error {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	copied := errors.Join(copyFile(s.data, dir, "l.db"), copyFile(s.data, dir, "l.db-wal"))
+	kept, keptErr := keptWAL(s.data)
 	if err := s.start(); err != nil {
 		return err
 	}
@@ -181,28 +184,50 @@ func copyWAL(ctx context.Context, h *hit) error {
 	}
 	wal := filepath.Join(dir, "l.db-wal")
 	info, err := os.Stat(wal)
-	if err != nil || info.Size() == 0 {
-		return firstOf(err, errNothing)
+	if errors.Is(keptErr, io.EOF) || err == nil && keptErr == nil && info.Size() <= kept {
+		return errNothing
 	}
-	if err := os.Truncate(wal, h.random.Int64N(info.Size())); err != nil {
+	if err := errors.Join(err, keptErr); err != nil {
+		return err
+	}
+	if err := os.Truncate(wal, kept+h.random.Int64N(info.Size()-kept)); err != nil {
 		return err
 	}
 	return readCopy(ctx, filepath.Join(dir, "l.db"))
 }
 
+// keptWAL is how much of the WAL is in the file already, by its index: a header of 32 bytes and,
+// for each page, one of 24.
+func keptWAL(data string) (int64, error) {
+	head := make([]byte, 12)
+	index := make([]byte, 100)
+	for name, into := range map[string][]byte{"l.db-wal": head, "l.db-shm": index} {
+		file, err := os.Open(filepath.Join(data, name))
+		if err != nil {
+			return 0, err
+		}
+		_, err = io.ReadFull(file, into)
+		if err := errors.Join(err, file.Close()); err != nil {
+			return 0, err
+		}
+	}
+	page := int64(binary.BigEndian.Uint32(head[8:]))
+	return 32 + int64(binary.NativeEndian.Uint32(index[96:]))*(24+page), nil
+}
+
 func readCopy(ctx context.Context, path string) error {
 	db, err := store.Open(ctx, store.Options{Database: path})
 	if err != nil {
-		return fmt.Errorf("open a copy with half of its WAL: %w", err)
+		return fmt.Errorf("open a copy with a part of its WAL: %w", err)
 	}
 	defer func() { _ = db.Close() }()
 	runs, _, _, err := db.ScanRuns(ctx, store.RunScan{Sort: lineshaft.SortCreated, Limit: 500})
 	if err != nil {
-		return fmt.Errorf("read a copy with half of its WAL: %w", err)
+		return fmt.Errorf("read a copy with a part of its WAL: %w", err)
 	}
 	for _, run := range runs {
 		if _, err := db.ListRunAttachments(ctx, run.ID); err != nil {
-			return fmt.Errorf("read run %s of a copy with half of its WAL: %w", run.ID, err)
+			return fmt.Errorf("read run %s of a copy with a part of its WAL: %w", run.ID, err)
 		}
 	}
 	return nil

@@ -111,7 +111,7 @@ func TestR3SecretsOfARunOverHTTP(t *testing.T) {
 	b.play(t, []scenario{
 		create("for runs", names(`[{"name":"OPEN"}]`), 200, ""),
 		create("none", names(`[]`), 200, ""),
-		create("granted", names(`[{"name":"SHUT"}]`), 403, "not_authorized", `"detail":"config.secrets: secret SHUT`, "access to runs"),
+		create("granted", names(`[{"name":"SHUT"}]`), 403, "not_authorized", `"detail":"config.secrets: secret SHUT`, "SHUT --access runs"),
 		create("unknown", names(`[{"name":"OPEN"},{"name":"NOPE"}]`), 400, "invalid_request", `"detail":"config.secrets: there is no secret NOPE`),
 		create("twice", names(`[{"name":"OPEN"},{"name":"OPEN"}]`), 400, "invalid_request", `config.secrets[1].name: `),
 		create("no name", names(`[{"name":"open"}]`), 400, "invalid_request", `config.secrets[0].name: `),

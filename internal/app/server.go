@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/api"
@@ -65,7 +66,7 @@ func (a *App) serve(ctx context.Context) error {
 		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), Secure: strings.HasPrefix(base, "https://"),
 		Warning: cmp.Or(a.opts.Notice, a.isolated.warning), Version: a.opts.Version, Stopping: a.stopping, TrustedProxies: a.cfg.TrustedProxies,
 		Identity: a.identity(), Settings: pageSettings(a.cfg), Examine: a.examine, Absent: a.absentAgents, Tracer: a.traces.Tracer(),
-		Standard: a.standard, Certificates: a.pageCertificates, Rate: requests, SendTest: hooks.SendTest,
+		Standard: sync.OnceValue(a.standard), Certificates: a.pageCertificates, Rate: requests, SendTest: hooks.SendTest,
 	})
 	if err != nil {
 		return fmt.Errorf("build pages: %w", err)

@@ -328,7 +328,7 @@ func TestS3AgentsWithinReach(t *testing.T) {
 				b.Errorf("%s: %q, want %q", name, got, test.want)
 			}
 			var offered []string
-			for _, n := range must[[]store.PartName](b)(b.s.ListAgentNames(b.Context(), test.who)) {
+			for _, n := range must[[]store.PartName](b)(b.s.ListPartNames(b.Context(), test.who, "agent")) {
 				offered = append(offered, n.Name)
 			}
 			if test.factory == "" && !slices.Equal(offered, test.want) {

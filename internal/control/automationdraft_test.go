@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,6 +58,34 @@ func TestW16BacktestOfADraft(t *testing.T) {
 		// It only looked.
 		if now := must[*lineshaft.Automation](w.bench)(w.s.GetAutomation(w.Context(), w.admin, w.factory, saved.UID)); !now.UpdatedAt.Equal(saved.UpdatedAt) {
 			w.Errorf("%+v", now)
+		}
+	})
+}
+
+// A list of factories counts the runs of each, of those that a key reaches (I-2).
+func TestI2RunsOfFactoriesAreCounted(t *testing.T) {
+	t.Parallel()
+	eachWorks(t, factories.NewWebhook{}, func(w *works) {
+		w.automation("one", "")
+		for n := range factories.MaxRunCount + 1 {
+			w.deliver(strconv.Itoa(n), "{}")
+		}
+		other := must[*lineshaft.Factory](w.bench)(w.s.CreateFactory(w.Context(), w.admin, factories.NewFactory{Name: "other"}))
+		list := []lineshaft.Factory{{UID: w.factory}, *other}
+		for _, c := range []struct {
+			states []lineshaft.RunState
+			only   []string
+			want   map[string]int
+		}{
+			{[]lineshaft.RunState{lineshaft.Queued}, nil, map[string]int{w.factory: factories.MaxRunCount, other.UID: 0}},
+			{[]lineshaft.RunState{lineshaft.Failed}, nil, map[string]int{w.factory: 0, other.UID: 0}},
+			{[]lineshaft.RunState{lineshaft.Queued}, []string{other.UID}, map[string]int{other.UID: 0}},
+		} {
+			caller := w.admin
+			caller.FactoryUIDs = c.only
+			if got := must[map[string]int](w.bench)(w.s.CountRuns(w.Context(), caller, list, lineshaft.RunFilter{States: c.states})); !reflect.DeepEqual(got, c.want) {
+				w.Errorf("%v of %v: %v", c.states, c.only, got)
+			}
 		}
 	})
 }

@@ -55,7 +55,7 @@ type rush struct {
 	w          *works
 	nodes      []*works
 	deliveries int
-	over       context.Context //nolint:containedctx // it ends with the last delivery
+	over       context.Context
 
 	mu    sync.Mutex
 	known []string // runs that someone started

@@ -225,3 +225,25 @@ func TestX2ProcessesOfOneIDAreCounted(t *testing.T) {
 		}
 	})
 }
+
+// A code that this server does not know, of whatever length, is not stored.
+func TestX1RemoteWorkerReportsKnownCodes(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		for code, want := range map[string]lineshaft.Code{
+			"":                               "",
+			string(lineshaft.CodeRunTimeout): lineshaft.CodeRunTimeout,
+			"=HYPERLINK(\"x\")&state=FAILED": lineshaft.CodeAgentProcessFailed,
+		} {
+			w, runID := b.remote("p"), b.forBox(1)
+			job := b.claimAs(w, 1)[0]
+			b.begin(job)
+			must[*lineshaft.Turn](b)(w.EndTurn(b.Context(), job.ExecutionRef, lineshaft.TurnResult{
+				Turn: lineshaft.PromptTurn, State: lineshaft.Failed, Code: lineshaft.Code(code),
+			}))
+			if run := must[*lineshaft.Run](b)(b.s.GetRun(b.Context(), b.admin, runID)); run.Status.ErrorCode != want {
+				b.Errorf("%q became %q, want %q", code, run.Status.ErrorCode, want)
+			}
+		}
+	})
+}

@@ -223,6 +223,9 @@ func awayFactoryCalls(b *bench, one func(name string, call func() (any, error)))
 	one("ListFactories", func() (any, error) { return s.ListFactories(ctx, c, factories.FactoryQuery{Limit: 5}) })
 	one("UpdateFactory", func() (any, error) { return s.UpdateFactory(ctx, c, "f", factories.FactoryChange{}) })
 	one("DeleteFactory", func() (any, error) { return nil, s.DeleteFactory(ctx, c, "f") })
+	one("CountRuns", func() (any, error) {
+		return s.CountRuns(ctx, c, []lineshaft.Factory{{UID: "f"}}, lineshaft.RunFilter{})
+	})
 	one("CountParts", func() (any, error) { return s.CountParts(ctx, c, []lineshaft.Factory{{UID: "f"}}) })
 	one("BacktestAutomation", func() (any, error) { return s.BacktestAutomation(ctx, c, "f", "", lineshaft.Automation{}) })
 	one("SyncRepositories", func() (any, error) { return s.SyncRepositories(ctx) })
@@ -270,7 +273,7 @@ func awayAgentCalls(b *bench, one func(name string, call func() (any, error))) {
 	one("CreateAgent", func() (any, error) { return s.CreateAgent(ctx, c, lineshaft.Agent{Name: "a"}) })
 	one("CreateAgent of a factory", func() (any, error) { return s.CreateAgent(ctx, c, lineshaft.Agent{FactoryUID: "f", Name: "a"}) })
 	one("GetAgent", func() (any, error) { return s.GetAgent(ctx, c, factoryF) })
-	one("ListAgentNames", func() (any, error) { return s.ListAgentNames(ctx, c) })
+	one("ListPartNames", func() (any, error) { return s.ListPartNames(ctx, c, "webhook") })
 	one("FindAgents", func() (any, error) { return s.FindAgents(ctx, c, "", "a") })
 	one("ListAgents", func() (any, error) { return s.ListAgents(ctx, c, "", 1, "") })
 	one("ListAgents of a factory", func() (any, error) { return s.ListAgents(ctx, c, "f", 1, "") })
@@ -326,6 +329,7 @@ func awayJobCalls(b *bench, one func(string, func() (any, error))) {
 	one("FoldRates", func() (any, error) { return s.FoldRates(ctx) })
 	one("PurgeRates", func() (any, error) { return nil, s.PurgeRates(ctx) })
 	one("Costs", func() (any, error) { return s.Costs(ctx, b.admin, 7, "") })
+	one("CountActive", func() (any, error) { return s.CountActive(ctx, b.admin, 1) })
 	one("Overview", func() (any, error) { return s.Overview(ctx, b.admin, overview.LastDay, "") })
 }
 

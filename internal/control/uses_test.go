@@ -1,7 +1,6 @@
 package control_test
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
@@ -13,15 +12,26 @@ func TestS1UsesOfASecret(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {
 		ctx := b.Context()
-		must[lineshaft.Secret](b)(b.s.CreateSecret(ctx, b.admin, lineshaft.Secret{Name: "TOKEN"}, "v"))
+		must[lineshaft.Secret](b)(b.s.CreateSecret(ctx, b.admin, lineshaft.Secret{Name: "TOKEN", Access: lineshaft.AccessRuns}, "v"))
 		if uses := must[secrets.Uses](b)(b.s.SecretUses(ctx, b.admin, "TOKEN")); uses.Any() || uses.More {
 			b.Errorf("nobody uses it: %+v", uses)
+		}
+		n := daily("watch")
+		n.Config.Secrets = []string{"TOKEN"}
+		watch := must[*lineshaft.Schedule](b)(b.s.CreateSchedule(ctx, b.admin, n))
+		if uses := must[secrets.Uses](b)(b.s.SecretUses(ctx, b.admin, "TOKEN")); len(uses.Named) != 1 || uses.Named[0].Text != "schedule watch" {
+			b.Errorf("a schedule uses it: %+v", uses)
+		}
+		wantCode(b, b.s.DeleteSecret(ctx, b.admin, "TOKEN"), lineshaft.CodeConflict)
+		if err := b.s.DeleteSchedule(ctx, b.admin, watch.ID); err != nil {
+			b.Fatal(err)
 		}
 		for range 7 {
 			must[*lineshaft.EnvironmentDetail](b)(b.s.CreateEnvironment(ctx, b.admin, lineshaft.EnvironmentConfig{Name: "shop", Secrets: []string{"TOKEN"}}))
 		}
 		uses := must[secrets.Uses](b)(b.s.SecretUses(ctx, b.admin, "TOKEN"))
-		if !uses.More || len(uses.Named) != 5 || strings.Join(uses.Named[:1], "") != "environment shop" {
+		if !uses.More || len(uses.Named) != 5 || uses.Named[0].Text != "environment shop" ||
+			uses.Named[0].Kind != "environment" || uses.Named[0].UID == "" {
 			b.Errorf("%+v", uses)
 		}
 		_, err := b.s.SecretUses(ctx, b.caller(lineshaft.RoleAdmin, "f"), "TOKEN")
@@ -41,7 +51,7 @@ func TestX9UsesOfAnEnvironment(t *testing.T) {
 		must[*lineshaft.Schedule](b)(b.s.CreateSchedule(ctx, b.admin, n))
 		runID := b.start(lineshaft.NewRun{Config: lineshaft.AgentConfig{EnvironmentID: made.UID}}).RunID
 		uses := must[secrets.Uses](b)(b.s.EnvironmentUses(ctx, b.admin, made.UID))
-		if uses.RunID != runID || strings.Join(uses.Named, ",") != "schedule watch" || uses.More {
+		if uses.RunID != runID || len(uses.Named) != 1 || uses.Named[0].Text != "schedule watch" || uses.More {
 			b.Errorf("%+v", uses)
 		}
 		_, err := b.s.EnvironmentUses(ctx, b.caller(lineshaft.RoleManager, "f"), made.UID)

@@ -1,6 +1,10 @@
 package house_test
 
-import "testing"
+import (
+	"os"
+	"strings"
+	"testing"
+)
 
 // The walls of the house, checked against every file of the module. The table
 // is in imports_test.go, the numbers are in numbers_test.go and sizes_test.go, and
@@ -79,6 +83,22 @@ func TestHouseExportedNamesDocumented(t *testing.T) {
 func TestHouseContextFirst(t *testing.T) {
 	t.Parallel()
 	archHold(t, archContextFirst)
+}
+
+func TestHouseExceptionsAreOfLintersThatAreOn(t *testing.T) {
+	t.Parallel()
+	settings, err := os.ReadFile("../../.golangci.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	archHold(t, func(tree *archTree) []string { return archDeadExceptions(tree, string(settings)) })
+	sample, err := archParse(map[string]string{"a.go": "package a\n\nvar A = 1 //" + "nolint:gosec,nilerr // why\n"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := archDeadExceptions(sample, string(settings)); len(got) != 1 || !strings.Contains(got[0], "gosec") {
+		t.Errorf("got %v, want one complaint about gosec", got)
+	}
 }
 
 func TestHouseTestsOutweighSource(t *testing.T) {

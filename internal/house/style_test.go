@@ -276,3 +276,32 @@ func archLocks(tree *archTree, decl ast.Decl) []string {
 	}
 	return complaints
 }
+
+// archDeadExceptions wants exceptions only from linters that are on: nolintlint cannot see others.
+func archDeadExceptions(tree *archTree, settings string) []string {
+	_, list, _ := strings.Cut(settings, "\n  enable:\n")
+	list, _, _ = strings.Cut(list, "\n  disable:\n")
+	on := map[string]bool{}
+	for line := range strings.Lines(list) {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
+			on[strings.Fields(name)[0]] = true
+		}
+	}
+	var complaints []string
+	for _, f := range tree.files {
+		for _, group := range f.ast.Comments {
+			for _, comment := range group.List {
+				names, ok := strings.CutPrefix(comment.Text, "//"+"nolint:")
+				if !ok {
+					continue
+				}
+				for name := range strings.SplitSeq(strings.Fields(names)[0], ",") {
+					if !on[name] {
+						complaints = append(complaints, fmt.Sprintf("%s: the linter %s is off: remove the exception", tree.at(comment), name))
+					}
+				}
+			}
+		}
+	}
+	return complaints
+}

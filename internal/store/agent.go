@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -92,11 +93,14 @@ type PartName struct {
 	UID string
 }
 
-// AgentNames reads only the names of agents, by factory and name: nothing long.
-func (r reader) AgentNames(ctx context.Context, factoryUIDs []string, after PartKey, limit int) ([]PartName, error) {
+// PartNames reads only the names of agents, automations or live webhooks, by factory and name: nothing long.
+func (r reader) PartNames(ctx context.Context, noun string, factoryUIDs []string, after PartKey, limit int) ([]PartName, error) {
 	end, args := partsAfter(factoryUIDs, after)
-	query := fmt.Sprintf("SELECT factory_uid, name, uid FROM agents %s LIMIT %d", end, limit)
-	return collect(ctx, r, "read names of agents", query, args, func(scan rowScan) (*PartName, error) {
+	from := map[string]string{
+		"agent": "agents WHERE", "automation": "automations WHERE", "webhook": "webhooks WHERE deleted_at = 0 AND",
+	}[noun]
+	query := fmt.Sprintf("SELECT factory_uid, name, uid FROM %s%s LIMIT %d", from, strings.TrimPrefix(end, "WHERE"), limit)
+	return collect(ctx, r, "read names of parts", query, args, func(scan rowScan) (*PartName, error) {
 		n := &PartName{}
 		return n, scan(&n.Factory, &n.Name, &n.UID)
 	})

@@ -33,12 +33,12 @@ func (tx *Tx) TakeAnswer(ctx context.Context, h *RunHead, e *Execution) (*Follow
 		}
 	}
 	if h.Unread == 0 {
-		return nil, nil //nolint:nilnil // nobody has answered yet
+		return nil, nil // nobody has answered yet
 	}
 	err := tx.one(ctx, "SELECT id, message FROM followups WHERE run_id = $1 AND state <> 'done' AND state = 'pending' AND id > $2 ORDER BY id LIMIT 1",
 		[]any{h.ID, e.AskAfter}, &f.ID, &f.Message)
 	if IsNoRows(err) {
-		return nil, nil //nolint:nilnil // what waits was said before
+		return nil, nil // what waits was said before
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read answer: %w", err)

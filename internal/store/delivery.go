@@ -40,7 +40,7 @@ func (tx *Tx) InsertDeliveries(ctx context.Context, deliveries []NewDelivery) er
 		rows.row(d.ID, logged, unsettled, d.Status, d.Size, d.Identity, d.IdentitySource, d.RemoteAddr,
 			d.DuplicateOf, d.RedeliveryOf, d.NotMatched, outcomes, d.Event, d.AnswerStatus, d.Took.Microseconds(), flag(d.Test), d.Headers)
 		if d.Body != nil {
-			bodies.row(d.ID, d.Body)
+			bodies.row(d.ID, tx.d.pack(d.Body))
 		}
 	}
 	if err := tx.insert(ctx, &rows); err != nil {
@@ -200,7 +200,7 @@ func (r reader) GetPayload(ctx context.Context, deliveryID string) ([]byte, erro
 	if err != nil {
 		return nil, fmt.Errorf("read payload: %w", err)
 	}
-	return body, nil
+	return unpack(body)
 }
 
 // Payload is an accepted delivery with its body.
@@ -228,6 +228,10 @@ func (r reader) EachPayload(ctx context.Context, webhookUID, before string, limi
 		var outcomes string
 		if err := scan(&p.DeliveryID, &p.Event, &outcomes, &p.Body); err != nil {
 			return fmt.Errorf("scan payload: %w", err)
+		}
+		var err error
+		if p.Body, err = unpack(p.Body); err != nil {
+			return err
 		}
 		p.Handshake = strings.Contains(outcomes, `"result":"`+string(lineshaft.ResultHandshake)+`"`)
 		return fn(p)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -40,6 +41,35 @@ func logOf(t *testing.T, s *store.Store, webhookUID string, limit int) []linesha
 			return all
 		}
 	}
+}
+
+// W-18: a long body is packed on SQLite, and read as it came on both engines.
+func TestW18LongBodiesAreReadAsTheyCame(t *testing.T) {
+	t.Parallel()
+	storetest.EachDatabase(t, func(t *testing.T, database string) {
+		s, err := store.Open(t.Context(), store.Options{Database: database})
+		must(t, err)
+		t.Cleanup(func() { _ = s.Close() })
+		long := newDelivery(s, rowID(s))
+		long.Body = []byte(`{"text":"` + strings.Repeat("The press stops again. ", 100) + `"}`)
+		insertDeliveries(t, s, long)
+		stored := storetest.Count(t, database, "SELECT octet_length(body) FROM delivery_payloads")
+		if packed := stored < len(long.Body)/2; packed != (s.Engine() == "sqlite") {
+			t.Errorf("got %d bytes stored of %d", stored, len(long.Body))
+		}
+		got, err := s.GetPayload(t.Context(), long.ID)
+		must(t, err)
+		if !bytes.Equal(got, long.Body) {
+			t.Errorf("got %q, want %q", got, long.Body)
+		}
+		must(t, s.EachPayload(t.Context(), long.WebhookUID, "", 10, func(p store.Payload) error {
+			got = slices.Clone(p.Body)
+			return nil
+		}))
+		if !bytes.Equal(got, long.Body) {
+			t.Errorf("in the list: got %q, want %q", got, long.Body)
+		}
+	})
 }
 
 func TestW11DeliveryRoundTrip(t *testing.T) {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 )
@@ -20,9 +21,11 @@ type dialect struct {
 	// requested runs are spread evenly in it. It does not see through an array: the
 	// column then stays in the order, and only its own index gives that.
 	follow string
-	// byQueue makes SQLite follow the queue from host to host. It would rather read all
-	// queued runs by their deadline and sort them.
-	byQueue string
+	// index names the index to read by. Without statistics, which it never has, SQLite takes
+	// every queued run as like as those of one host, and reads them all to sort them.
+	index string
+	// jsonObject makes a JSON object of names and values.
+	jsonObject string
 	// now is the database's clock in microseconds: leases of many nodes must be
 	// measured by one clock.
 	now string
@@ -56,6 +59,8 @@ type dialect struct {
 	// settlesLogs says that deliveries are put into the logs of their webhooks some time after
 	// they were inserted. PostgreSQL would write each row again for that.
 	settlesLogs bool
+	// packs says that bodies of deliveries are packed before they are stored.
+	packs bool
 	// backlog is the runs that changed since they were settled, each once. Neither engine
 	// may read all runs for it.
 	backlog string
@@ -81,11 +86,13 @@ func sqliteDialect() *dialect {
 		name:         "sqlite",
 		texts:        &sync.Map{},
 		follow:       "%s = %s",
-		byQueue:      " INDEXED BY runs_queue",
+		index:        " INDEXED BY %s",
+		jsonObject:   "json_object",
 		now:          "CAST(unixepoch('subsec') * 1000000 AS INTEGER)",
 		horizon:      "9223372036854775807",
 		ahead:        "9223372036854775807",
 		settlesLogs:  true,
+		packs:        true,
 		backlog:      "run_backlog c CROSS JOIN runs r ON r.id = c.run_id",
 		metadata:     "json_extract(b.metadata, '$.\"' || %s || '\"')",
 		likeAnyCase:  "LIKE",
@@ -107,6 +114,7 @@ func postgresDialect() *dialect {
 		follow:     "%s = ANY (ARRAY[CAST(%s AS TEXT)])",
 		forUpdate:  " FOR UPDATE",
 		skipLocked: " FOR UPDATE SKIP LOCKED",
+		jsonObject: "json_build_object",
 		now:        "CAST(extract(epoch FROM statement_timestamp()) * 1000000 AS BIGINT)",
 		txid:       "CAST(CAST(pg_current_xact_id() AS TEXT) AS BIGINT)",
 		horizon:    "CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT)",
@@ -146,4 +154,12 @@ func (d *dialect) searchQuery(words []string) string {
 		terms[i] = quote + word + quote + prefix
 	}
 	return strings.Join(terms, join)
+}
+
+// by makes a statement read a table by an index, where the engine does not find out itself.
+func (d *dialect) by(index string) string {
+	if d.index == "" {
+		return ""
+	}
+	return fmt.Sprintf(d.index, index)
 }

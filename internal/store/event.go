@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -144,15 +145,20 @@ const (
 	stepsLimit = 1000
 )
 
-// ListEnvironmentSteps reads the notices about environments at the beginning of runs, run by run. No text of an
-// agent looks like one: quotes in texts are escaped.
-func (r reader) ListEnvironmentSteps(ctx context.Context, runIDs []string) ([]lineshaft.Event, error) {
-	if len(runIDs) == 0 {
+// ListEnvironmentSteps reads the notices of some kinds about environments at the beginning of runs, run by run. No
+// text of an agent looks like one: quotes in texts are escaped.
+func (r reader) ListEnvironmentSteps(ctx context.Context, runIDs []string, kinds ...string) ([]lineshaft.Event, error) {
+	if len(runIDs) == 0 || len(kinds) == 0 {
 		return nil, nil
 	}
 	args := []any{stepWindow, lineshaft.EventNotice, stepsLimit}
-	query := "SELECT " + eventColumns + " FROM events WHERE run_id IN " + list(&args, runIDs) +
-		` AND sequence <= $1 AND type = $2 AND data LIKE '%"environment":{%' ORDER BY run_id, sequence LIMIT $3`
+	query := "SELECT " + eventColumns + " FROM events WHERE run_id IN " + list(&args, runIDs)
+	var either []string
+	for _, kind := range kinds {
+		args = append(args, `%"environment":{"step":"`+kind+`"%`)
+		either = append(either, fmt.Sprintf("data LIKE $%d", len(args)))
+	}
+	query += " AND sequence <= $1 AND type = $2 AND (" + strings.Join(either, " OR ") + ") ORDER BY run_id, sequence LIMIT $3"
 	return r.readEvents(ctx, query, args, everything)
 }
 

@@ -15,6 +15,8 @@ type EventMatch struct {
 	// Words are ASCII letters and digits, a few of each: comparing takes as long as the data times
 	// the word. An event has one of them in its data, in any case; none stands for any data.
 	Words []string
+	// Until is the last sequence to look at; 0 stands for all.
+	Until int64
 }
 
 // StretchOfMatches are the events that match in a stretch of a log.
@@ -42,14 +44,18 @@ type Look struct {
 var anyCase = strings.NewReplacer("i", "_", "I", "_", "k", "_", "K", "_")
 
 // FindEvents looks through a stretch of a run's log after a sequence, and reads the events that match.
-func (r reader) FindEvents(ctx context.Context, runID string, after int64, m EventMatch, l Look) (StretchOfMatches, error) {
-	end, _, err := r.LogEnd(ctx, runID)
+func (s *Store) FindEvents(ctx context.Context, runID string, after int64, m EventMatch, l Look) (StretchOfMatches, error) {
+	end, _, err := s.LogEnd(ctx, runID)
 	if err != nil {
 		return StretchOfMatches{}, err
 	}
-	found := StretchOfMatches{Last: after + min(l.Events, max(0, end-after))}
+	last := end
+	if m.Until > 0 {
+		last = min(end, m.Until)
+	}
+	found := StretchOfMatches{Last: after + min(l.Events, max(0, last-after))}
 	if len(m.Words) > 0 && found.Last > after {
-		if found.Last, found.Looked, err = r.fitBytes(ctx, runID, after, found.Last, l.Bytes); err != nil {
+		if found.Last, found.Looked, err = s.fitBytes(ctx, runID, after, found.Last, l.Bytes); err != nil {
 			return StretchOfMatches{}, err
 		}
 	}
@@ -62,11 +68,11 @@ func (r reader) FindEvents(ctx context.Context, runID string, after int64, m Eve
 		var either []string
 		for _, word := range m.Words {
 			args = append(args, "%"+anyCase.Replace(word)+"%")
-			either = append(either, fmt.Sprintf("data %s $%d", r.d.likeAnyCase, len(args)))
+			either = append(either, fmt.Sprintf("data %s $%d", s.d.likeAnyCase, len(args)))
 		}
 		query += " AND (" + strings.Join(either, " OR ") + ")"
 	}
-	found.Events, err = r.readEvents(ctx, query+" ORDER BY sequence LIMIT $4", args, l.Size)
+	found.Events, err = s.readEvents(ctx, query+" ORDER BY sequence LIMIT $4", args, l.Size)
 	if err != nil {
 		return StretchOfMatches{}, err
 	}
@@ -82,17 +88,28 @@ func (r reader) FindEvents(ctx context.Context, runID string, after int64, m Eve
 }
 
 // fitBytes halves a stretch until its data is not more than so many bytes, or it is a single event. Neither
-// engine reads the data for its length, and sums by event would take as long as looking.
-func (r reader) fitBytes(ctx context.Context, runID string, after, last, most int64) (end, size int64, err error) {
-	for {
-		err = r.one(ctx, "SELECT COALESCE(SUM(octet_length(data)), 0) FROM events WHERE run_id = $1 AND sequence > $2 AND sequence <= $3",
-			[]any{runID, after, last}, &size)
+// engine reads the data for its length, and sums by event would take as long as looking. Even so it takes as
+// long as half a search: what was found is remembered.
+func (s *Store) fitBytes(ctx context.Context, runID string, after, last, most int64) (end, size int64, err error) {
+	key := stretch{runID, after, last, most}
+	if known, ok := s.fits.get(key); ok {
+		return known.end, known.size, nil
+	}
+	if end, size, err = s.measure(ctx, key); err == nil {
+		s.fits.put(key, fit{end, size})
+	}
+	return end, size, err
+}
+
+func (s *Store) measure(ctx context.Context, of stretch) (end, size int64, err error) {
+	for last := of.last; ; last = of.after + (last-of.after+1)/2 {
+		err = s.one(ctx, "SELECT COALESCE(SUM(octet_length(data)), 0) FROM events WHERE run_id = $1 AND sequence > $2 AND sequence <= $3",
+			[]any{of.runID, of.after, last}, &size)
 		if err != nil {
 			return 0, 0, fmt.Errorf("measure events: %w", err)
 		}
-		if size <= most || last == after+1 {
+		if size <= of.most || last == of.after+1 {
 			return last, size, nil
 		}
-		last = after + (last-after+1)/2
 	}
 }

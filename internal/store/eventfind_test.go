@@ -114,3 +114,64 @@ func TestR9FindEventsInStretches(t *testing.T) {
 		}
 	})
 }
+
+// A stretch is measured once, as long as it is one of the last: searching again is about the words alone. What
+// is appended later is found all the same, and a deleted run is gone (R-9).
+func TestR9FindEventsMeasuresOnce(t *testing.T) {
+	t.Parallel()
+	look := store.Look{Events: 1000, Bytes: 4000, Limit: 1000, Size: 1 << 20}
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		var drafts []lineshaft.Draft
+		for range 9 {
+			drafts = append(drafts, output(strings.Repeat("needle ", 100)))
+		}
+		run := logged(t, s, drafts...)
+		find := func(word string) store.StretchOfMatches {
+			t.Helper()
+			found, err := s.FindEvents(t.Context(), run, 0, store.EventMatch{Words: []string{word}}, look)
+			must(t, err)
+			return found
+		}
+		first := find("needle")
+		if first.Looked == 0 || !first.More || len(first.Events) == 0 {
+			t.Fatalf("%+v", first)
+		}
+		change := func(query string, args ...any) {
+			t.Helper()
+			write(t, s, func(ctx context.Context, tx *store.Tx) error { _, err := tx.Exec(ctx, query, args...); return err })
+		}
+		change("UPDATE events SET data = $1 WHERE run_id = $2 AND sequence = 2", `{"text":"`+strings.Repeat("n", 9000)+`"}`, run) // nothing else does this
+		if again := find("zebra"); again.Looked != first.Looked || again.Last != first.Last || len(again.Events) > 0 {
+			t.Errorf("measured again: %+v, before %d bytes until %d", again, first.Looked, first.Last)
+		}
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			h, err := tx.LockRun(ctx, run)
+			if err != nil {
+				return err
+			}
+			return tx.SaveRun(ctx, h, output("a zebra"))
+		})
+		var got int
+		for after, more := int64(0), true; more; {
+			found, err := s.FindEvents(t.Context(), run, after, store.EventMatch{Words: []string{"zebra"}}, look)
+			must(t, err)
+			got, after, more = got+len(found.Events), found.Last, found.More
+		}
+		if got != 1 {
+			t.Errorf("what was appended was found %d times", got)
+		}
+		write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteRun(ctx, run) })
+		if _, err := s.FindEvents(t.Context(), run, 0, store.EventMatch{Words: []string{"zebra"}}, look); lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
+			t.Error(err)
+		}
+	})
+}
+
+// Only so many stretches are remembered, and those that are asked for stay.
+func TestR9MeasuredStretchesAreBounded(t *testing.T) {
+	t.Parallel()
+	kept, oldest, n := store.RememberStretches(3 * store.MostFits)
+	if !kept || oldest || n != store.MostFits {
+		t.Errorf("of %d stretches %d are kept; the one in use: %v, the oldest: %v", 3*store.MostFits, n, kept, oldest)
+	}
+}

@@ -64,8 +64,8 @@ type Claim struct {
 func (tx *Tx) PickQueued(ctx context.Context, host string, limit int, factories ...string) ([]*Claim, error) {
 	var claims []*Claim
 	args := []any{host, limit}
-	query := "SELECT " + headColumns + ", title, source, conversation_id, trace_parent FROM runs WHERE state = 'QUEUED' AND hold = 0 AND " +
-		queueOf(&args, factories) + " ORDER BY queued_at, id LIMIT $2" + tx.d.skipLocked
+	query := "SELECT " + headColumns + ", title, source, conversation_id, trace_parent FROM runs" +
+		queueOf(tx.d, &args, factories) + " ORDER BY queued_at, id LIMIT $2" + tx.d.skipLocked
 	err := tx.each(ctx, query, args, func(scan rowScan) error {
 		c := &Claim{}
 		h, err := scanHead(scan, &c.Title, &c.Source, &c.ConversationID, &c.TraceParent)
@@ -174,8 +174,7 @@ func (tx *Tx) LockExecutions(ctx context.Context, refs []lineshaft.ExecutionRef)
 		return executions, heads, nil
 	}
 	var args []any
-	query := "SELECT " + qualified("r", headColumns) + ", " + qualified("e", executionColumns) +
-		" FROM runs r JOIN executions e ON e.run_id = r.id WHERE e.id IN " + list(&args, ids) + " ORDER BY r.id, e.id" + tx.d.forUpdate
+	query := "SELECT " + lockedColumns + " FROM runs r JOIN executions e ON e.run_id = r.id WHERE e.id IN " + list(&args, ids) + " ORDER BY r.id, e.id" + tx.d.forUpdate
 	err := tx.each(ctx, query, args, func(scan rowScan) error {
 		var h *RunHead
 		e, err := scanExecution(func(dest ...any) (err error) {
@@ -196,6 +195,9 @@ func (tx *Tx) LockExecutions(ctx context.Context, refs []lineshaft.ExecutionRef)
 	}
 	return executions, heads, nil
 }
+
+// lockedColumns are those of a run and of its execution.
+var lockedColumns = qualified("r", headColumns) + ", " + qualified("e", executionColumns)
 
 // qualified puts a table's short name before each column of a list.
 func qualified(table, columns string) string {
@@ -404,31 +406,32 @@ func (r reader) IsLive(ctx context.Context, executionID string) (bool, error) {
 // claimed, the latter at most up to limit.
 func (r reader) CountBusy(ctx context.Context, host string, limit int) (live, queued int, err error) {
 	err = r.one(ctx, `SELECT (SELECT COUNT(*) FROM executions WHERE worker_host = $1 AND ended_at = 0),
-		(SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE worker_host = $1 AND state = 'QUEUED' AND hold = 0 LIMIT $2) AS q)`, []any{host, limit}, &live, &queued)
+		(SELECT COUNT(*) FROM (SELECT 1 FROM runs`+queueOf(r.d, nil, nil)+` LIMIT $2) AS q)`, []any{host, limit}, &live, &queued)
 	return live, queued, err
 }
 
-// queueOf selects the queue of a host: all of it, or the runs of some factories. Each
+// queueOf selects from runs the queue of a host: all of it, or the runs of some factories. Each
 // factory has its own stretch of an index, so the runs of others are not read. $1 is the
 // host and $2 the limit.
-func queueOf(args *[]any, factories []string) string {
+func queueOf(d *dialect, args *[]any, factories []string) string {
+	const waits = " WHERE state = 'QUEUED' AND hold = 0 AND "
 	if len(factories) == 0 {
-		return "worker_host = $1"
+		return d.by("runs_queue") + waits + "worker_host = $1"
 	}
 	each := make([]string, len(factories))
 	for i, uid := range factories {
 		*args = append(*args, uid)
-		each[i] = fmt.Sprintf(`SELECT id FROM (SELECT id FROM runs WHERE worker_host = $1 AND worker_host <> 'hosted' AND factory_uid = $%d
-			AND state = 'QUEUED' AND hold = 0 ORDER BY queued_at, id LIMIT $2) AS f%d`, len(*args), i)
+		each[i] = fmt.Sprintf(`SELECT id FROM (SELECT id FROM runs%s
+			WHERE worker_host = $1 AND worker_host <> 'hosted' AND factory_uid = $%d AND state = 'QUEUED' AND hold = 0 ORDER BY queued_at, id LIMIT $2) AS f%d`, d.by("runs_queue_factory"), len(*args), i)
 	}
-	return "id IN (" + strings.Join(each, " UNION ALL ") + ")"
+	return d.by("sqlite_autoindex_runs_1") + waits + "id IN (" + strings.Join(each, " UNION ALL ") + ")"
 }
 
 // CountQueued counts the runs that could be claimed for a host, up to a limit: all, or
 // those of some factories.
 func (r reader) CountQueued(ctx context.Context, host string, limit int, factories ...string) (queued int, err error) {
 	args := []any{host, limit}
-	query := "SELECT COUNT(*) FROM (SELECT 1 FROM runs WHERE state = 'QUEUED' AND hold = 0 AND " + queueOf(&args, factories) + " LIMIT $2) AS q"
+	query := "SELECT COUNT(*) FROM (SELECT 1 FROM runs" + queueOf(r.d, &args, factories) + " LIMIT $2) AS q"
 	err = r.one(ctx, query, args, &queued)
 	return queued, err
 }
@@ -437,7 +440,8 @@ func (r reader) CountQueued(ctx context.Context, host string, limit int, factori
 // next and does not look at the runs between.
 func (r reader) QueuedHosts(ctx context.Context, limit int) ([]string, error) {
 	var hosts []string
-	next := "SELECT worker_host FROM runs" + r.d.byQueue + " WHERE state = 'QUEUED' AND hold = 0 AND worker_host > %s ORDER BY worker_host, queued_at, id LIMIT 1"
+	next := "SELECT worker_host FROM runs" + r.d.by("runs_queue") +
+		" WHERE state = 'QUEUED' AND hold = 0 AND worker_host > %s ORDER BY worker_host, queued_at, id LIMIT 1"
 	err := r.each(ctx, "WITH RECURSIVE h (host) AS (SELECT ("+fmt.Sprintf(next, "''")+") UNION ALL SELECT ("+fmt.Sprintf(next, "h.host")+
 		") FROM h WHERE h.host IS NOT NULL) SELECT host FROM h WHERE host IS NOT NULL LIMIT $1", []any{limit}, func(scan rowScan) error {
 		var host string

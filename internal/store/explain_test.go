@@ -18,7 +18,7 @@ type litePlan struct {
 }
 
 // liteBad says what is wrong with a plan: a table that is read without an index,
-// or rows of a table that are sorted before they are cut off.
+// or rows of a table that are sorted before they are cut off, unless they were looked up by id.
 func liteBad(plan []litePlan) string {
 	reads := func(line litePlan, tables ...string) bool {
 		words := strings.Fields(line.detail)
@@ -33,7 +33,7 @@ func liteBad(plan []litePlan) string {
 			continue
 		}
 		for _, other := range plan {
-			if other.parent == line.parent && reads(other, tables...) {
+			if other.parent == line.parent && reads(other, tables...) && !strings.Contains(other.detail, " (id=?)") {
 				return "sorts what it reads: " + other.detail + ", " + line.detail
 			}
 		}

@@ -183,3 +183,19 @@ func (tx *Tx) SettleSomeDeliveries(ctx context.Context, limit int) error {
 	}
 	return tx.settleDeliveries(ctx, ids)
 }
+
+// MostFits is how many stretches of logs are remembered.
+const MostFits = mostFits
+
+// RememberStretches measures so many, and asks for the first of them after each. It says whether that one and
+// the second are still there, and how many are.
+func RememberStretches(many int) (first, second bool, n int) {
+	var f fits
+	for i := range int64(many) {
+		f.put(stretch{"run", i, i + 1, 1}, fit{i, i})
+		f.get(stretch{"run", 0, 1, 1})
+	}
+	_, first = f.get(stretch{"run", 0, 1, 1})
+	_, second = f.get(stretch{"run", 1, 2, 1})
+	return first, second, len(f.known)
+}

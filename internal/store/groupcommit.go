@@ -34,6 +34,13 @@ type groupCommit struct {
 	quit  chan struct{}
 	done  chan struct{}
 	last  int64 // number of the newest transaction
+	// ripe asks for a checkpoint, of which long says that the log needs the rest as well.
+	// asked is when that was, and commits how many there have been since.
+	ripe         chan struct{}
+	checkpointed chan struct{}
+	long         atomic.Bool
+	asked        time.Time
+	commits      int
 	// batchTime is maxBatchTime, or more in tests that must not depend on the clock.
 	batchTime time.Duration
 	// between, when set by a test, runs after a batch's first caller was taken and
@@ -70,6 +77,7 @@ func newGroupCommit(s *Store, conn *sql.Conn, last int64) *groupCommit {
 	return &groupCommit{
 		store: s, conn: conn, last: last, batchTime: maxBatchTime, stmts: map[string]*sql.Stmt{},
 		queue: make(chan *unit, maxBatch), quit: make(chan struct{}), done: make(chan struct{}),
+		ripe: make(chan struct{}), checkpointed: make(chan struct{}),
 	}
 }
 
@@ -137,6 +145,8 @@ func (g *groupCommit) loop(ctx context.Context) {
 // finish brings the log into the file, which nothing else does at the end: a copy of
 // the file of a stopped server is then complete.
 func (g *groupCommit) finish(ctx context.Context) {
+	close(g.ripe)
+	<-g.checkpointed
 	_, err := g.conn.ExecContext(ctx, "PRAGMA wal_checkpoint(PASSIVE)")
 	g.forget() // SQLite keeps a connection open for as long as it has a statement
 	if err := errors.Join(err, g.conn.Close()); err != nil {
@@ -194,6 +204,7 @@ func (g *groupCommit) batch(ctx context.Context, first *unit, waiting *[]*unit) 
 		return nil
 	}
 	g.announce(members)
+	g.shorten(ctx)
 	return nil
 }
 

@@ -43,6 +43,20 @@ func (s *Store) CountActive(ctx context.Context, factories []string, states []li
 	return counts, nil
 }
 
+// CountRuns counts the runs of each factory that a filter selects, up to a limit.
+func (s *Store) CountRuns(ctx context.Context, factories []string, f lineshaft.RunFilter, limit int) (map[string]int, error) {
+	counts := map[string]int{}
+	for _, factory := range factories {
+		f.FactoryUIDs = []string{factory}
+		ids, err := s.findRuns(ctx, RunScan{Filter: f, Sort: lineshaft.SortUpdated, Limit: limit})
+		if err != nil {
+			return nil, fmt.Errorf("count runs of factories: %w", err)
+		}
+		counts[factory] = len(ids)
+	}
+	return counts, nil
+}
+
 // countIn adds to the counts the runs of some factories.
 func (r reader) countIn(
 	ctx context.Context, factories []string, states []lineshaft.RunState, limit int, counts map[lineshaft.RunState]int,
@@ -65,7 +79,7 @@ func (r reader) countIn(
 	})
 }
 
-// RunBrief is what the overview shows of a run.
+// RunBrief is what the overview and marks of runs show of a run.
 type RunBrief struct {
 	ID         string
 	Title      string
@@ -73,6 +87,7 @@ type RunBrief struct {
 	Message    string
 	WorkerHost string
 	Hold       int
+	CreatedAt  time.Time
 	QueuedAt   time.Time
 	UpdatedAt  time.Time
 }
@@ -91,6 +106,7 @@ func (r reader) briefs(ctx context.Context, conditions []string, args []any, ord
 		var queued, updated int64
 		err := scan(&b.ID, &b.Title, &b.State, &b.Message, &b.WorkerHost, &b.Hold, &queued, &updated)
 		b.QueuedAt, b.UpdatedAt = fromMicros(queued), fromMicros(updated)
+		b.CreatedAt, _ = id.Time(b.ID)
 		found = append(found, b)
 		return err
 	})

@@ -26,7 +26,12 @@ func overviewLooks(s *store.Store) map[string]lookup {
 		"their rates": {30, func(ctx context.Context) error {
 			return third(s.ListRates(ctx, time.Hour, []string{"f7", "f8"}, rateTime(190)))
 		}, nil},
-		"newest of": {2, func(ctx context.Context) error { return second(s.NewestOf(ctx, []string{"common", "rare", "none"})) }, nil},
+		"newest of": {24, func(ctx context.Context) error {
+			return second(s.NewestOf(ctx, []string{"common", "rare", "none"}, 10))
+		}, nil},
+		"runs of factories": {101, func(ctx context.Context) error {
+			return second(s.CountRuns(ctx, []string{"fac0", "none"}, lineshaft.RunFilter{States: active, UpdatedAfter: since}, 100))
+		}, nil},
 		"refused":   {50, func(ctx context.Context) error { return second(s.RefusedDeliveries(ctx, since, 50)) }, nil},
 		"lock mark": {1, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.LockRateMark(ctx)) }},
 		"move mark": {1, nil, func(ctx context.Context, tx *store.Tx) error { return tx.MoveRateMark(ctx, store.RateMark{}) }},

@@ -116,6 +116,9 @@ func treeLookups(s *store.Store) map[string]lookup {
 		"spend trees": {4, nil, func(ctx context.Context, tx *store.Tx) error {
 			return second(tx.SpendTrees(ctx, map[string]lineshaft.Usage{run: {InputTokens: 1}}))
 		}},
+		"steps of environments": {4, func(ctx context.Context) error {
+			return second(s.ListEnvironmentSteps(ctx, []string{run, bulkID(1), bulkID(2), "none"}, "warm", "cold"))
+		}, nil},
 		"trees of": {4, nil, func(ctx context.Context, tx *store.Tx) error { return second(tx.TreesOf(ctx, run)) }},
 	}
 }
@@ -255,4 +258,39 @@ func TestPlanChecksFindBadPlans(t *testing.T) {
 			}
 		}
 	})
+}
+
+// SQLite has no statistics: by an index that all queued runs are in, it would pass over the
+// whole queue of other hosts, and over runs that are held.
+func TestX1QueuesAreReadByTheirOwnIndex(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), store.Options{Database: storetest.SQLite(t)})
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	must(t, s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		sent := tx.Record()
+		for index, look := range map[string]func() error{
+			"runs_skill_wait":    func() error { return second(tx.ListSkillWaiting(ctx, store.WaitingRun{}, 10)) },
+			"runs_queue":         func() error { return second(tx.PickQueued(ctx, "mac", 5)) },
+			"runs_queue_factory": func() error { return second(tx.PickQueued(ctx, "mac", 5, "f1")) },
+		} {
+			for range 2 { // the second looks at what others count
+				must(t, look())
+				look = func() error {
+					return errors.Join(second(tx.CountQueued(ctx, "mac", 5)), third(tx.CountBusy(ctx, "mac", 5)))
+				}
+				found := ""
+				for _, st := range sent.Take() {
+					for _, line := range explainSQLite(t, s.DB(), st) {
+						found += line.detail + "\n"
+					}
+				}
+				if !strings.Contains(found, "INDEX "+index+" ") || strings.Contains(found, "INDEX runs_queued ") {
+					t.Errorf("got %s, want %s", found, index)
+				}
+				index = "runs_queue"
+			}
+		}
+		return nil
+	}))
 }

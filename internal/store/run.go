@@ -14,8 +14,9 @@ import (
 type RunHead struct {
 	lineshaft.RunLife
 
-	// was is the state as it is stored.
-	was lineshaft.RunState
+	// was is the state, and ended the end, as it is stored.
+	was   lineshaft.RunState
+	ended time.Time
 }
 
 // RunBody is the part of a run that is written once.
@@ -108,7 +109,7 @@ func (tx *Tx) InsertRuns(ctx context.Context, runs []*NewRun) error {
 // row adds the run's own row.
 func (n *NewRun) row(v *inserts) {
 	h := &n.Head
-	h.was, h.LastSequence = h.State, int64(len(n.Events))
+	h.was, h.ended, h.LastSequence = h.State, h.FinishedAt, int64(len(n.Events))
 	v.row(h.ID, n.Title, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable), n.Source, h.CreatorUID,
 		null(n.Body.Config.Name), null(n.Body.Config.Model()), null(n.Body.Config.EnvironmentID), null(n.Body.firstSkill()), null(n.ScheduleID),
 		null(h.FactoryUID), h.WorkerHost, null(h.ParentRunID), n.RootRunID, n.Depth, n.ConversationID, n.SessionID,
@@ -193,7 +194,7 @@ func scanHead(scan func(...any) error, extra ...any) (*RunHead, error) {
 	h.QueuedAt, h.QueueDeadline, h.RunTime = fromMicros(queued), fromMicros(deadline), time.Duration(runTime)*time.Microsecond
 	h.PromptDone, h.Taken, h.SandboxRunning = promptDone == 1, taken == 1, sandbox == 1
 	h.Interrupted = wasInterrupted(interrupted, h.Status.Message)
-	h.was = h.State
+	h.was, h.ended = h.State, h.FinishedAt
 	return &h, nil
 }
 
@@ -243,7 +244,11 @@ var saveTypes = []string{
 func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]lineshaft.Draft) error {
 	var v values
 	var batches []runEvents
+	end := "" // SQLite writes every index of a column that is set, even to the same value
 	for i, h := range heads {
+		if !h.FinishedAt.Equal(h.ended) {
+			end = " finished_at = v.finished_at,"
+		}
 		batches = append(batches, runEvents{runID: h.ID, executionID: h.ExecutionID, first: h.LastSequence + 1, drafts: events[i]})
 		h.LastSequence += int64(len(events[i]))
 		v.typed(saveTypes, h.ID, h.was, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable),
@@ -258,7 +263,7 @@ func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]linesha
 		input_tokens, output_tokens, cost_micros, last_sequence, queued_at, queue_deadline, hold, execution_id, worker_id, executions, attempts,
 		prompt_done, unread, taken, sandbox_running, interrupted) AS (VALUES `+v.text.String()+`)
 		UPDATE runs SET state = v.state, status_message = v.status_message, error_code = v.error_code, retryable = v.retryable,
-		updated_at = v.updated_at, started_at = v.started_at, finished_at = v.finished_at, run_time = v.run_time,
+		updated_at = v.updated_at, started_at = v.started_at,`+end+` run_time = v.run_time,
 		input_tokens = v.input_tokens, output_tokens = v.output_tokens, cost_micros = v.cost_micros, last_sequence = v.last_sequence,
 		queued_at = v.queued_at, queue_deadline = v.queue_deadline, hold = v.hold, execution_id = v.execution_id, worker_id = v.worker_id,
 		executions = v.executions, attempts = v.attempts, prompt_done = v.prompt_done, unread = v.unread, taken = v.taken,
@@ -271,7 +276,7 @@ func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]linesha
 		return fmt.Errorf("save runs: %d of %d rows changed", n, len(heads))
 	}
 	for _, h := range heads {
-		h.was = h.State
+		h.was, h.ended = h.State, h.FinishedAt
 	}
 	return nil
 }
@@ -340,24 +345,33 @@ func (r reader) GetRun(ctx context.Context, runID string) (*lineshaft.Run, error
 	return runs[runID], nil
 }
 
-// NewestOf finds the id of the newest run of each creator that has one.
-func (s *Store) NewestOf(ctx context.Context, creators []string) (map[string]string, error) {
-	newest := map[string]string{}
+// NewestOf reads the newest runs of each creator, at most so many of each, the newest first.
+func (s *Store) NewestOf(ctx context.Context, creators []string, each int) (map[string][]RunBrief, error) {
+	var ids []string
+	var args []any
+	newest, creatorOf := map[string][]RunBrief{}, map[string]string{}
 	for _, creator := range creators {
-		ids, err := s.findRuns(ctx, RunScan{Filter: lineshaft.RunFilter{Creator: creator}, Sort: lineshaft.SortCreated, Limit: 1})
+		found, err := s.findRuns(ctx, RunScan{Filter: lineshaft.RunFilter{Creator: creator}, Sort: lineshaft.SortCreated, Limit: each})
 		if err != nil {
 			return nil, fmt.Errorf("find newest runs: %w", err)
 		}
-		if len(ids) > 0 {
-			newest[creator] = ids[0]
+		for _, id := range found {
+			ids, creatorOf[id] = append(ids, id), creator
 		}
 	}
-	return newest, nil
+	if len(ids) == 0 {
+		return newest, nil
+	}
+	runs, err := s.briefs(ctx, []string{"id IN " + list(&args, ids)}, args, "id DESC", len(ids))
+	for _, run := range runs {
+		newest[creatorOf[run.ID]] = append(newest[creatorOf[run.ID]], run)
+	}
+	return newest, err
 }
 
 // RunsByID reads those of the runs that there are, as lists show them.
 func (r reader) RunsByID(ctx context.Context, ids []string) (map[string]*lineshaft.Run, error) {
-	runs, _, err := r.listRuns(ctx, ids, true)
+	runs, _, err := r.listRuns(ctx, ids, false, true)
 	if err != nil {
 		return nil, err
 	}
@@ -375,7 +389,7 @@ func (r reader) runsByID(ctx context.Context, ids []string, how int) (map[string
 		return runs, nil
 	}
 	var args []any
-	query := selectRun(how) + "WHERE r.id IN " + list(&args, ids)
+	query := r.d.selectRun(how) + "WHERE r.id IN " + list(&args, ids)
 	err := r.each(ctx, query, args, func(scan rowScan) error {
 		run, err := scanRun(scan, how)
 		if err == nil {

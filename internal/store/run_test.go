@@ -386,3 +386,71 @@ func TestD3InterruptsOfTheVersionBefore(t *testing.T) {
 		}
 	})
 }
+
+// A run's end is written when it changes, in heads that were read and in those that were just made.
+func TestR7EndIsWrittenWhenItChanges(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		end := time.UnixMicro(1_700_000_000_000_123).UTC()
+		made := newRun(s)
+		other := insertRun(t, s, nil)
+		move := func(ctx context.Context, tx *store.Tx, h *store.RunHead, to lineshaft.RunState, at time.Time) error {
+			h.State, h.FinishedAt = to, at
+			beside, err := tx.LockRun(ctx, other)
+			if err != nil {
+				return err
+			}
+			return tx.SaveRuns(ctx, []*store.RunHead{h, beside}, make([][]lineshaft.Draft, 2))
+		}
+		wants := func(want time.Time) {
+			t.Helper()
+			run, err := s.GetRun(t.Context(), made.Head.ID)
+			must(t, err)
+			if beside, err := s.GetRun(t.Context(), other); err != nil || !beside.FinishedAt.IsZero() || !run.FinishedAt.Equal(want) {
+				t.Errorf("ended at %v, want %v; the other: %+v, %v", run.FinishedAt, want, beside, err)
+			}
+		}
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			made.Head.State, made.Head.FinishedAt = lineshaft.Succeeded, end
+			if err := tx.InsertRun(ctx, made, nil); err != nil {
+				return err
+			}
+			return move(ctx, tx, &made.Head, lineshaft.Queued, time.Time{})
+		})
+		wants(time.Time{})
+		for _, step := range []struct {
+			to lineshaft.RunState
+			at time.Time
+		}{{lineshaft.Cancelled, end}, {lineshaft.Cancelled, end}, {lineshaft.Queued, time.Time{}}, {lineshaft.Failed, end.Add(time.Second)}} {
+			write(t, s, func(ctx context.Context, tx *store.Tx) error {
+				h, err := tx.LockRun(ctx, made.Head.ID)
+				if err != nil {
+					return err
+				}
+				return move(ctx, tx, h, step.to, step.at)
+			})
+			wants(step.at)
+		}
+	})
+}
+
+// A brief list has the names of a run and nothing that may be long.
+func TestH14BriefListOfRuns(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		insertRun(t, s, func(n *store.NewRun) {
+			n.Body.Config = lineshaft.AgentConfig{Name: `"odd\`, ModelID: "large", BasePrompt: "long"}
+		})
+		insertRun(t, s, nil)
+		runs, _, more, err := s.ScanRuns(t.Context(), store.RunScan{Sort: lineshaft.SortCreated, Ascending: true, Limit: 10, Brief: true})
+		must(t, err)
+		if len(runs) != 2 || more || runs[0].Config.Name != `"odd\` || runs[0].Config.Model() != "large" || runs[1].Config.Name != "" {
+			t.Fatalf("%+v", runs)
+		}
+		for _, run := range runs {
+			if run.Prompt != "" || run.Submitted != "" || run.Config.BasePrompt != "" || run.Title != "a run" {
+				t.Errorf("%+v", run)
+			}
+		}
+	})
+}

@@ -36,6 +36,8 @@ type RunScan struct {
 	// With is a run that is in the list as well, though its ancestor is not the filter's:
 	// the head of the tree that a run token sees.
 	With string
+	// Brief leaves out prompts, and of configurations all but the name and the model.
+	Brief bool
 }
 
 // ScanRuns reads the next runs of a filtered, sorted list. More says that the list
@@ -62,7 +64,7 @@ func (s *Store) ScanRuns(ctx context.Context, q RunScan) (runs []lineshaft.Run, 
 	if err := s.scanHead(ctx, q, found); err != nil {
 		return nil, nil, false, fmt.Errorf("list runs: %w", err)
 	}
-	listed, looked, err := s.listRuns(ctx, found.ids(), false)
+	listed, looked, err := s.listRuns(ctx, found.ids(), q.Brief, false)
 	if err != nil {
 		return nil, nil, false, err
 	}
@@ -216,6 +218,8 @@ type condition struct {
 	// sql is a text about the column.
 	sql   string
 	drive bool
+	// code is one that the run itself has: lists hold none.
+	code string
 }
 
 // conditions lists the filters that are set but states, the most selective first.
@@ -260,6 +264,9 @@ func conditions(f lineshaft.RunFilter) []condition {
 	add("source", distinct(f.Sources)...)
 	if f.NoEnvironment { // as above
 		out = append(out, condition{column: "environment_id", sql: "environment_id IS NULL"})
+	}
+	if f.ErrorCode != "" {
+		out = append(out, condition{code: string(f.ErrorCode)})
 	}
 	return out
 }

@@ -51,6 +51,9 @@ func filterParts(m *model) []func(t *rapid.T, f *lineshaft.RunFilter) {
 		func(t *rapid.T, f *lineshaft.RunFilter) {
 			f.Metadata = rapid.MapOfN(rapid.SampledFrom([]string{"team", "tier"}), rapid.SampledFrom([]string{"red", "blue", "pink"}), 1, 2).Draw(t, "metadata")
 		},
+		func(t *rapid.T, f *lineshaft.RunFilter) {
+			f.ErrorCode = rapid.SampledFrom(modelCodes[1:]).Draw(t, "code")
+		},
 		func(t *rapid.T, f *lineshaft.RunFilter) { f.CreatedAfter = at(t) },
 		func(t *rapid.T, f *lineshaft.RunFilter) { f.CreatedBefore = at(t) },
 		func(t *rapid.T, f *lineshaft.RunFilter) { f.UpdatedAfter = at(t) },

@@ -38,33 +38,38 @@ const listedPrompt = "substr(%s, 1, 4097)"
 const (
 	runWhole  = iota
 	runListed // the prompts and the configuration cut
-	runBare   // none of them
+	runBare   // none of them but the names in the configuration
 )
 
 // selectRun is the beginning of a statement that scanRun reads.
-func selectRun(how int) string {
+func (d *dialect) selectRun(how int) string {
 	prompt, submitted, config, skills := "b.prompt", "b.submitted_prompt", "b.config", "b.skills"
 	switch how {
 	case runListed:
 		prompt, submitted = fmt.Sprintf(listedPrompt, prompt), fmt.Sprintf(listedPrompt, submitted)
 	case runBare:
-		prompt, submitted, config, skills = "''", "''", "'{}'", "''"
+		prompt, submitted, skills = "''", "''", "''"
+		config = "CAST(" + d.jsonObject + "('name', r.name, 'model_id', r.model_id) AS TEXT)"
 	}
 	return "SELECT " + runColumns + ", " + strings.Join([]string{prompt, submitted, config, skills}, ", ") + runTables
 }
 
 // listRuns reads runs as lists show them, in the order of their ids. Looked is how many of
 // the ids fit into a page; with all, what does not fit is read without its prompts and
-// configuration instead.
-func (r reader) listRuns(ctx context.Context, ids []string, all bool) (runs []*lineshaft.Run, looked int, err error) {
-	sizes, err := r.runSizes(ctx, ids)
-	if err != nil {
-		return nil, 0, err
+// configuration instead, as everything is with brief.
+func (r reader) listRuns(ctx context.Context, ids []string, brief, all bool) (runs []*lineshaft.Run, looked int, err error) {
+	sizes := map[string]int64{}
+	if !brief {
+		if sizes, err = r.runSizes(ctx, ids); err != nil {
+			return nil, 0, err
+		}
 	}
 	var read, written int64
 	for looked < len(ids) {
 		how := runListed
-		if read > 0 && read+sizes[ids[looked]] > lookBytes || written >= PageBytes {
+		if brief {
+			how = runBare
+		} else if read > 0 && read+sizes[ids[looked]] > lookBytes || written >= PageBytes {
 			if !all {
 				break
 			}

@@ -51,6 +51,7 @@ var (
 	modelPeople  = []string{"u1", "u2"}
 	modelPrompts = []string{"fix the bug", "write a test for the parser", "Übersetze die Seite", "修复 错误", ""}
 	modelTeams   = []string{"", "red", "blue"}
+	modelCodes   = []lineshaft.Code{"", lineshaft.CodeRunTimeout, lineshaft.CodeInternal}
 )
 
 func pick[T any](r *rand.Rand, items []T) T { return items[r.IntN(len(items))] }
@@ -75,7 +76,8 @@ func (m *model) add(r *rand.Rand) *modelRun {
 		ConversationID: "c", SessionID: "s", ScheduleID: pick(r, []string{"", "", "", "sched"}),
 		Head: store.RunHead{RunLife: lineshaft.RunLife{
 			ID: runID, State: pick(r, lineshaft.RunStates()), WorkerHost: pick(r, modelHosts), CreatorUID: pick(r, modelPeople),
-			FactoryUID: pick(r, modelFacts), UpdatedAt: m.start.Add(time.Duration(r.IntN(2*m.size)) * time.Microsecond),
+			FactoryUID: pick(r, modelFacts), Status: lineshaft.StatusMessage{ErrorCode: pick(r, modelCodes)},
+			UpdatedAt: m.start.Add(time.Duration(r.IntN(2*m.size)) * time.Microsecond),
 		}},
 		Body: store.RunBody{Prompt: pick(r, modelPrompts), Metadata: map[string]string{}},
 	}}
@@ -198,7 +200,7 @@ func (m *modelRun) matches(f lineshaft.RunFilter) bool {
 	config := m.Body.Config
 	if !is(f.Name, config.Name) || !is(f.ModelID, config.ModelID) || !is(f.EnvironmentID, config.EnvironmentID) || !is(f.SkillSpec, m.skill()) ||
 		!is(f.Creator, m.Head.CreatorUID) || !is(f.Executor, m.Head.CreatorUID) || !is(f.ScheduleID, m.ScheduleID) ||
-		!is(f.ParentRunID, m.Head.ParentRunID) || !is(f.WorkerHost, m.Head.WorkerHost) {
+		!is(f.ParentRunID, m.Head.ParentRunID) || !is(f.WorkerHost, m.Head.WorkerHost) || !is(string(f.ErrorCode), string(m.Head.Status.ErrorCode)) {
 		return false
 	}
 	if f.States != nil && !slices.Contains(f.States, m.Head.State) || len(f.Sources) > 0 && !slices.Contains(f.Sources, m.Source) ||

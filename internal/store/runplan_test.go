@@ -57,8 +57,11 @@ func planCases() map[string]planCase {
 		"worker":         {filter: lineshaft.RunFilter{WorkerHost: "mac"}},
 		"hosted":         {filter: lineshaft.RunFilter{WorkerHost: lineshaft.HostedWorker}, budgeted: true},
 		"no environment": {filter: lineshaft.RunFilter{NoEnvironment: true}, budgeted: true},
-		"updated":        {filter: lineshaft.RunFilter{UpdatedAfter: time.UnixMicro(2_002_000), UpdatedBefore: time.UnixMicro(2_009_000)}},
-		"created":        {filter: lineshaft.RunFilter{CreatedAfter: time.UnixMicro(1), CreatedBefore: time.Unix(2_000_000_000, 0)}},
+		"error code": {budgeted: true, filter: lineshaft.RunFilter{
+			States: []lineshaft.RunState{lineshaft.Failed, lineshaft.Errored}, ErrorCode: lineshaft.CodeRunTimeout,
+		}},
+		"updated": {filter: lineshaft.RunFilter{UpdatedAfter: time.UnixMicro(2_002_000), UpdatedBefore: time.UnixMicro(2_009_000)}},
+		"created": {filter: lineshaft.RunFilter{CreatedAfter: time.UnixMicro(1), CreatedBefore: time.Unix(2_000_000_000, 0)}},
 		"state updated": {sort: lineshaft.SortUpdated, filter: lineshaft.RunFilter{
 			States:       []lineshaft.RunState{lineshaft.Succeeded},
 			UpdatedAfter: time.UnixMicro(2_002_000), UpdatedBefore: time.UnixMicro(2_006_000),

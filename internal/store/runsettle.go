@@ -293,20 +293,13 @@ func (tx *Tx) settleTags(ctx context.Context, runs []listed) error {
 // settleWords makes runs searchable by their words.
 func (tx *Tx) settleWords(ctx context.Context, runs []listed) error {
 	var v values
-	var ids []string
 	for _, run := range runs {
 		if run.fresh || run.renamed {
 			v.typed([]string{"TEXT", "TEXT"}, run.id, strings.Join(slices.Concat(SearchWords(run.names), run.came.words), " "))
-			ids = append(ids, run.id)
 		}
 	}
 	if v.rows == 0 {
 		return nil
-	}
-	// A node of the previous version that indexes one of them just now ends first (D-3).
-	var args []any
-	if err := tx.do(ctx, "take runs from the old queue", "DELETE FROM search_queue WHERE run_id IN "+list(&args, ids), args...); err != nil {
-		return err
 	}
 	return tx.do(ctx, "put words into the index", "WITH v (id, words) AS (VALUES "+v.text.String()+") "+tx.d.searchInsert, v.args...)
 }

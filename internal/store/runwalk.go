@@ -111,6 +111,8 @@ func (w *walk) check(c condition) string {
 		return "EXISTS (SELECT 1 FROM run_tags t WHERE t.tag = " + w.arg(c.tag) + " AND t.run_id = r.id)"
 	case c.sql != "":
 		return "r." + c.sql
+	case c.code != "":
+		return "(SELECT e.error_code FROM runs e WHERE e.id = r.id) = " + w.arg(c.code)
 	}
 	return "r." + c.column + " IN " + list(&w.args, c.values)
 }

@@ -46,7 +46,7 @@ type WaitingRun struct {
 // first, after a given one.
 func (r reader) ListSkillWaiting(ctx context.Context, after WaitingRun, limit int) ([]WaitingRun, error) {
 	return collect(ctx, r, "list runs that wait for skills",
-		`SELECT id, queued_at FROM runs WHERE state = 'QUEUED' AND hold >= 4 AND (queued_at, id) > ($1, $2)
+		"SELECT id, queued_at FROM runs"+r.d.by("runs_skill_wait")+` WHERE state = 'QUEUED' AND hold >= 4 AND (queued_at, id) > ($1, $2)
 		ORDER BY queued_at, id LIMIT $3`, []any{micros(after.QueuedAt), after.ID, limit}, func(scan rowScan) (*WaitingRun, error) {
 			w := &WaitingRun{}
 			var queued int64

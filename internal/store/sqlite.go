@@ -55,6 +55,7 @@ func (s *Store) startSQLite(ctx context.Context, opts Options) error {
 	// small: below 1 GB of database, a commit that split a page walks all of it.
 	writes := sql.OpenDB(liteConnector{driver: lite, dsn: dsn, pragmas: []string{
 		"busy_timeout = 5000", "journal_mode = WAL", "synchronous = FULL", "cache_size = -16384", "temp_store = MEMORY",
+		fmt.Sprintf("wal_autocheckpoint = %d", mostLogPages),
 	}})
 	writes.SetMaxOpenConns(1)
 	conn, err := writes.Conn(ctx)
@@ -76,11 +77,16 @@ func (s *Store) startSQLite(ctx context.Context, opts Options) error {
 	if readers == 0 {
 		readers = max(4, 2*runtime.NumCPU())
 	}
-	s.db.SetMaxOpenConns(readers)
+	s.db.SetMaxOpenConns(readers + 1) // one of them for checkpoints
 	s.db.SetMaxIdleConns(readers)
+	beside, err := s.db.Conn(ctx)
+	if err != nil {
+		return errors.Join(fmt.Errorf("open database %s: %w", opts.Database, translate(err)), s.db.Close(), conn.Close(), writes.Close())
+	}
 	s.q = &pool{db: s.db, prepare: true, stmts: map[string]*sql.Stmt{}}
 	s.w = liteWriter{groupCommit: g, db: writes}
 	go g.loop(context.WithoutCancel(ctx))
+	go g.checkpoint(context.WithoutCancel(ctx), beside)
 	return nil
 }
 

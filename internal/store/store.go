@@ -46,6 +46,8 @@ type Store struct {
 	blobs  Blobs // nil keeps them in rows
 	unlock func() error
 	close  sync.Once
+	// fits are measured stretches of logs, which only grow.
+	fits fits
 	// budget is ScanBudget, or less in tests.
 	budget int
 	// upgrading says that runs of the previous version are still to be settled.

@@ -237,7 +237,7 @@ func (v *values) typed(types []string, parts ...any) {
 			v.text.WriteString(", ")
 		}
 		v.args = append(v.args, part)
-		fmt.Fprintf(&v.text, "CAST($%d AS %s)", len(v.args), types[i])
+		v.text.WriteString("CAST($" + strconv.Itoa(len(v.args)) + " AS " + types[i] + ")")
 	}
 	v.text.WriteByte(')')
 }

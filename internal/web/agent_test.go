@@ -3,11 +3,14 @@ package web_test
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/web"
 )
 
 func TestI2AgentIsMadeChangedAndDeleted(t *testing.T) {
@@ -83,6 +86,57 @@ func TestI2AgentFormKeepsToolServers(t *testing.T) {
 	if err != nil || got.Name != "renamed" || len(got.Config.Harness.Command) != 3 || got.Config.MCPServers["tracker"].Headers["Authorization"] != "a-value-of-a-header" {
 		t.Errorf("%+v, %v", got, err)
 	}
+}
+
+// The runner of an agent is changed like the rest, and has to be one of its factory.
+func TestI2AgentRunnerIsEdited(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).signedIn(lineshaft.RoleManager)
+	f := s.factory("Shop")
+	files := must(s.control.ExportDefinition(t.Context(), s.admin, f.UID)).Files
+	files["runners/big.yaml"], files["agents/builder/agent.md"] = "platform: linux/amd64\n", "---\nrunner: big\n---\nYou build.\n"
+	must(s.control.ApplyDefinition(t.Context(), s.admin, f.UID, factories.Application{Files: files}))
+	agents := must(s.control.ListAgents(t.Context(), s.admin, f.UID, base.MaxPage, "")).Items
+	built := agents[slices.IndexFunc(agents, func(a lineshaft.Agent) bool { return a.Name == "builder" })]
+	runners, at := must(s.store.ListRunners(t.Context(), f.UID)), "/agents/"+built.UID
+	s.shows(at+"/edit", `name="runner_id" class="code" value="`+built.Config.RunnerID+`"`)
+	for _, uid := range []string{built.Config.RunnerID, "", runners[0].UID} {
+		s.sends(at, url.Values{"name": {"builder"}, "agent_type": {"CUSTOM"}, "prompt": {"p"}, "runner_id": {uid}}, http.StatusOK, at)
+		if got := must(s.control.GetAgent(t.Context(), s.admin, built.UID)); got.Config.RunnerID != uid {
+			t.Errorf("the runner is %q, want %q", got.Config.RunnerID, uid)
+		}
+	}
+	form := url.Values{"name": {"builder"}, "agent_type": {"CUSTOM"}, "prompt": {"from a page of an earlier version"}}
+	s.sends(at, form, http.StatusOK, at)
+	if got := must(s.control.GetAgent(t.Context(), s.admin, built.UID)); got.Config.RunnerID != runners[0].UID || got.Prompt != form.Get("prompt") {
+		t.Errorf("a form without a runner makes it %q", got.Config.RunnerID)
+	}
+	form.Set("runner_id", "nobodys")
+	s.sends(at, form, http.StatusBadRequest, "", "has no runner", `value="nobodys"`, `aria-invalid="true"`)
+}
+
+// Fields for a worker, a model and one secret offer what the server has, as far as the reader may know it.
+func TestI2FormsOfferWhatTheServerHas(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	f := s.factory("Shop")
+	must(s.control.CreateSecret(t.Context(), s.admin, lineshaft.Secret{Name: "TRACKER_TOKEN"}, "value"))
+	must(s.control.StartRun(t.Context(), s.admin, lineshaft.NewRun{Prompt: "a claim waits for a run", Source: lineshaft.SourceAPI, Config: lineshaft.AgentConfig{WorkerHost: "mac"}}, nil))
+	s.claim("mac")
+	s = s.withDeps(func(d *web.Deps) {
+		d.Standard = func() web.Standard { return web.Standard{Models: []string{"m-large"}} }
+	})
+	s.signIn(s.key)
+	offered := []string{`<option value="mac">`, `<option value="hosted">`, `<option value="m-large">`, `list="hosts"`, `list="models"`}
+	for _, path := range []string{"/agents/new", "/schedules/new", "/factories/" + f.UID + "/automations/new"} {
+		s.shows(path, offered...)
+	}
+	for _, path := range []string{"/agents/new", "/factories/" + f.UID + "/automations/new"} {
+		s.shows(path, `name="secrets"`, `!list="secret-names"`) // it takes several, and choosing one would replace them all
+	}
+	s.shows("/environments/new", `<option value="TRACKER_TOKEN">`, `list="secret-names"`)
+	s.as(lineshaft.RoleManager)
+	s.shows("/environments/new", `list="secret-names"`, "!TRACKER_TOKEN\"></option>")
 }
 
 func TestF1ForemanStays(t *testing.T) {

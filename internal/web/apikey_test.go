@@ -80,6 +80,23 @@ func TestS3KeyForms(t *testing.T) {
 	}
 }
 
+// The key that you have signed in with is not revoked by the button beside it.
+func TestI2YourOwnKeyIsRevokedAtTheEndOfThePage(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	c := s.as(lineshaft.RoleAdmin)
+	other, _, err := s.control.CreateAPIKey(t.Context(), s.admin, access.NewAPIKey{Name: "ci", Role: lineshaft.RoleMember})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, rest, _ := strings.Cut(s.shows("/keys"), "</table>")
+	own := "/keys/" + c.KeyID + "/revoke"
+	if !strings.Contains(rows, "/keys/"+other.ID+"/revoke") || strings.Contains(rows, own) || strings.Count(rest, own) != 1 {
+		t.Errorf("rows:\n%s\nbelow:\n%s", rows, rest)
+	}
+	s.shows("/keys?show=ended", "!/revoke")
+}
+
 // People who revoke the key that they have signed in with are notified, and signed out.
 func TestS4RevokingOnesOwnKey(t *testing.T) {
 	t.Parallel()

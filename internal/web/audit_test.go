@@ -10,6 +10,10 @@ import (
 	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/access"
+	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
+	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
 func TestS5AuditIsFilteredAndPaged(t *testing.T) {
@@ -42,6 +46,72 @@ func TestS5AuditIsFilteredAndPaged(t *testing.T) {
 			t.Errorf("export %s: %d", query, status)
 		}
 	}
+}
+
+// Rows name what was changed and lead there, also where the entry has only an id.
+func TestS5AuditNamesWhatWasChanged(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	f := s.factory("Shop")
+	hook := must(s.control.CreateWebhook(t.Context(), s.admin, f.UID, controlfactories.NewWebhook{Name: "issues"}))
+	automation := must(s.control.CreateAutomation(t.Context(), s.admin, f.UID, lineshaft.Automation{
+		Name: "Nightly", Prompt: "p", Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderRun, Event: lineshaft.EventFinished}},
+	}))
+	paused := true
+	must(s.control.UpdateFactory(t.Context(), s.admin, f.UID, controlfactories.FactoryChange{Paused: &paused}))
+	runID, gone := s.start("Say hello"), s.start("Soon gone")
+	for _, id := range []string{runID, gone} {
+		s.finish(lineshaft.TurnResult{State: lineshaft.Succeeded})
+		if state := s.state(id); !state.Terminal() {
+			t.Fatalf("%s is %s", id, state)
+		}
+	}
+	if err := s.control.DeleteRun(t.Context(), s.admin, gone); err != nil {
+		t.Fatal(err)
+	}
+	to := func(address, name string) string {
+		return `<a href="` + address + `"><bdi title="` + name + `">` + name + `</bdi></a>`
+	}
+	s.shows("/audit?by=action&value=run.create", to("/runs/"+runID, "Say hello"), `<td class="target"><code>`+gone, "!/runs/"+gone)
+	s.shows("/audit?by=action&value=factory.update", to("/factories/"+f.UID, "Shop"))
+	s.shows("/audit?by=action&value=webhook.create", to("/factories/"+f.UID+"/webhooks/"+hook.UID, "issues"))
+	s.shows("/audit?by=action&value=automation.create", to("/factories/"+f.UID+"/automations/"+automation.UID, "Nightly"))
+}
+
+// Keys, sessions and deliveries are named, and lead to where they are listed or shown; what is gone leads nowhere.
+func TestS5AuditNamesKeysSessionsAndDeliveries(t *testing.T) {
+	t.Parallel()
+	h := newHooked(t, controlfactories.NewWebhook{})
+	made, _, err := h.control.CreateAPIKey(t.Context(), h.admin, access.NewAPIKey{Name: "For CI", Role: lineshaft.RoleViewer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	to := func(address, name string) string {
+		return `<td class="target"><a href="` + address + `"><bdi title="` + name + `">` + name + `</bdi></a>`
+	}
+	h.shows("/audit?by=action&value=apikey.create", to("/keys#key-"+made.ID, "For CI"))
+	h.shows("/keys", `<tr id="key-`+made.ID)
+	if err := h.control.RevokeAPIKey(t.Context(), h.admin, made.ID); err != nil {
+		t.Fatal(err)
+	}
+	h.shows("/audit?by=action&value=apikey.revoke", to("/keys?show=ended#key-"+made.ID, "For CI"))
+	h.shows("/keys?show=ended", `<tr id="key-`+made.ID)
+
+	own := must(h.control.ListSessions(t.Context(), h.admin, false, 10, "")).Sessions[0].ID
+	elsewhere := h.stranger()
+	elsewhere.signIn(h.key)
+	other := must(h.control.ListSessions(t.Context(), h.admin, false, 10, "")).Sessions[0].ID
+	if err := h.control.RevokeSession(t.Context(), h.admin, other); err != nil {
+		t.Fatal(err)
+	}
+	h.shows("/audit?by=action&value=session.create", to("/sessions?of=everybody#session-"+own, page.BrowserName("Go-http-client/1.1")),
+		`<td class="target"><code>`+other, "!#session-"+other)
+	h.shows("/audit?by=action&value=session.revoke", `<td class="target"><bdi title="`+h.admin.Principal.DisplayName)
+	h.shows("/sessions?of=everybody", `<tr id="session-`+own)
+
+	again := must(h.control.Redeliver(t.Context(), h.admin, trigger.Redelivery{FactoryUID: h.factory, WebhookUID: h.hook.UID, DeliveryID: h.deliver("1", "{}")}, nil))
+	h.shows("/audit?by=action&value=delivery.redeliver", `<td class="target"><a href="`+h.at+"/deliveries/"+again.DeliveryID+`">`)
 }
 
 func TestS5AuditShowsTextAsText(t *testing.T) {

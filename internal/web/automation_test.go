@@ -109,6 +109,27 @@ func TestI2AutomationIsMadeChangedAndDeleted(t *testing.T) {
 	}
 }
 
+// The list shows how the newest ten runs of each automation ended, the newest last.
+func TestI2AutomationsShowTheirLastRuns(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, lineshaft.RoleViewer)
+	trigger := lineshaft.Trigger{Provider: lineshaft.ProviderWebhook, Event: lineshaft.EventReceived, Filter: lineshaft.TriggerFilter{Webhooks: []string{"issues"}}}
+	made := must(s.control.CreateAutomation(t.Context(), s.admin, s.factory, lineshaft.Automation{
+		Name: "triage", Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{trigger},
+	}))
+	ends := []lineshaft.RunState{lineshaft.Errored, lineshaft.Failed, lineshaft.Failed}
+	for n := range factories.MaxLastRuns + 1 {
+		s.deliver(fmt.Sprint(n))
+		if n < 3 {
+			s.finish(lineshaft.TurnResult{State: ends[n]})
+		} else if n < factories.MaxLastRuns {
+			s.finish(lineshaft.TurnResult{State: lineshaft.Succeeded})
+		}
+	}
+	s.shows("/automations", `href="/runs?creator=automation_`+made.UID+`" title="Last 10 runs: 2 failed, 7 succeeded, 1 queued"`,
+		`<i class="badge failed"></i><i class="badge failed"></i><i class="badge succeeded"></i>`, `succeeded"></i><i class="badge queued"></i></a>`, `!badge error`)
+}
+
 func TestW15FilterIsJudgedWhileTyped(t *testing.T) {
 	t.Parallel()
 	s := newShop(t, lineshaft.RoleManager)

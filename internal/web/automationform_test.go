@@ -104,6 +104,66 @@ func TestI2SavingTheEditorUnchangedChangesNothing(t *testing.T) {
 	}
 }
 
+// The budget of each run is edited in dollars and tokens, and what limits nothing is no budget.
+func TestI2TheBudgetOfRunsIsEdited(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, lineshaft.RoleAdmin)
+	made := must(s.control.CreateAutomation(t.Context(), s.admin, s.factory, lineshaft.Automation{
+		Name: "dear", Prompt: "p", Enabled: true, Triggers: []lineshaft.Trigger{{Provider: "run", Event: "finished"}},
+		Config: lineshaft.AgentConfig{Budget: &lineshaft.Budget{MaxCostMicros: 1_234_567}},
+	}))
+	at := s.at() + "/" + made.UID
+	save := func(cost, tokens string) (status int, page string) {
+		t.Helper()
+		form := sent(t, s.shows(at+"/edit", `name="max_cost"`, `name="max_tokens"`))
+		form.Set("max_cost", cost)
+		form.Set("max_tokens", tokens)
+		status, _, page = s.post(at, form)
+		return status, page
+	}
+	if form := sent(t, s.shows(at+"/edit")); form.Get("max_cost") != "1.234567" || form.Get("max_tokens") != "" {
+		t.Errorf("the form has %v", form)
+	}
+	for _, one := range []struct {
+		cost, tokens string
+		want         *lineshaft.Budget
+		shown        string
+	}{
+		{"$2.50", "100000", &lineshaft.Budget{MaxCostMicros: 2_500_000, MaxTokens: 100_000}, "$2.50 or 100,000 tokens"},
+		{"", "7", &lineshaft.Budget{MaxTokens: 7}, "7 tokens"},
+		{"", "", nil, "!Budget of a run"},
+	} {
+		if status, page := save(one.cost, one.tokens); status != http.StatusOK {
+			t.Errorf("%q and %q: %d\n%s", one.cost, one.tokens, status, page)
+		}
+		if got := must(s.control.GetAutomation(t.Context(), s.admin, s.factory, made.UID)); !reflect.DeepEqual(got.Config.Budget, one.want) {
+			t.Errorf("%q and %q: %+v", one.cost, one.tokens, got.Config.Budget)
+		}
+		s.shows(at, one.shown)
+	}
+	if status, page := save("2.50", "7"); status != http.StatusOK {
+		t.Errorf("%d\n%s", status, page)
+	}
+	older := sent(t, s.shows(at+"/edit")) // from a page of an earlier version
+	older.Del("max_cost")
+	older.Del("max_tokens")
+	older.Set("prompt", "another")
+	status, _, page := s.post(at, older)
+	got := must(s.control.GetAutomation(t.Context(), s.admin, s.factory, made.UID))
+	if want := (lineshaft.Budget{MaxCostMicros: 2_500_000, MaxTokens: 7}); status != http.StatusOK || got.Prompt != "another" || got.Config.Budget == nil || *got.Config.Budget != want {
+		t.Errorf("a form without a budget: %d, %q, %+v\n%s", status, got.Prompt, got.Config.Budget, page)
+	}
+	older.Set("name", "")
+	if _, _, page := s.post(at, older); !strings.Contains(page, `value="2.5"`) || !strings.Contains(page, `value="7"`) {
+		t.Errorf("such a form comes back without the budget:\n%s", page)
+	}
+	for _, wrong := range [][2]string{{"cheap", ""}, {"-1", ""}, {"", "1.5"}} {
+		if status, page := save(wrong[0], wrong[1]); status != http.StatusBadRequest || !strings.Contains(page, `aria-invalid="true"`) {
+			t.Errorf("%v: %d", wrong, status)
+		}
+	}
+}
+
 // The editor changes the title of runs, and the page shows it and what has no effect.
 func TestW17TheTitleIsEdited(t *testing.T) {
 	t.Parallel()

@@ -28,10 +28,12 @@ func (h *hooked) another(factory, name string) *hooked {
 }
 
 // refuse logs a delivery that nobody could prove to have sent.
-func (h *hooked) refuse(reason string) {
+func (h *hooked) refuse(reason string) { h.refuseAs(lineshaft.DeliveryRejectedAuth, reason) }
+
+func (h *hooked) refuseAs(status lineshaft.DeliveryStatus, reason string) {
 	h.Helper()
 	hook := h.control.Hook(h.Context(), h.hook.UID)
-	rejected := trigger.Rejected{Status: lineshaft.DeliveryRejectedAuth, Reason: reason, Hook: hook, Source: netip.MustParseAddr("192.0.2.9")}
+	rejected := trigger.Rejected{Status: status, Reason: reason, Hook: hook, Source: netip.MustParseAddr("192.0.2.9")}
 	if err := h.control.Reject(h.Context(), rejected); err != nil {
 		h.Fatal(err)
 	}
@@ -82,6 +84,33 @@ func TestI2DeliveriesOfAllWebhooks(t *testing.T) {
 	h.shows("/deliveries?only=refused", "no signature", "!"+atMissed)
 	if status, _, _ := h.get("/deliveries?factory=" + h.factory); status != http.StatusNotFound {
 		t.Errorf("a foreign factory is %d", status)
+	}
+}
+
+// There is a list for each reason of a refusal, in the log of one webhook and of all.
+func TestI2RefusedDeliveriesByReason(t *testing.T) {
+	t.Parallel()
+	h := newHooked(t, factories.NewWebhook{})
+	h.deliver("one", `{}`)
+	h.refuse("the token is wrong")
+	h.refuseAs(lineshaft.DeliveryRejectedJSON, "this is no JSON")
+	h.refuseAs(lineshaft.DeliveryRejectedSize, "this is too much")
+	all := []string{"the token is wrong", "this is no JSON", "this is too much"}
+	for _, at := range []string{"/deliveries", h.at} {
+		h.shows(at, "!aria-label=\"Reason\"")
+		h.shows(at+"?only=refused", append(all, `aria-label="Reason"`, `href="`+at+`?only=refused" aria-current="page">Refused`, `aria-current="page">All refused`)...)
+		for i, kind := range []string{"auth", "json", "size"} {
+			want := []string{`href="` + at + `?only=refused-` + kind + `" aria-current="page"`, `aria-current="page">Refused`, all[i]}
+			for _, other := range all {
+				if other != all[i] {
+					want = append(want, "!"+other)
+				}
+			}
+			h.shows(at+"?only=refused-"+kind, want...)
+		}
+		if status, _, _ := h.get(at + "?only=refused-else"); status != http.StatusBadRequest && status != http.StatusUnprocessableEntity {
+			t.Errorf("an unknown reason is %d", status)
+		}
 	}
 }
 

@@ -151,6 +151,37 @@ func TestX14EnvironmentShowsItsStarts(t *testing.T) {
 		"/runs/"+run, "is&lt;/i&gt; new", "!<i>is")
 }
 
+// X-14, I-2: the page of a run shows whether it started warm or cold and why, and its time has each step of the set-up; notices that
+// come once the agent works are not looked at.
+func TestX14RunShowsItsSetUp(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	run := s.startFor(s.admin, lineshaft.NewRun{Prompt: "x", Source: lineshaft.SourceAPI})
+	jobs, err := s.control.Claim(s.Context(), lineshaft.ClaimRequest{WorkerHost: lineshaft.HostedWorker, WorkerID: "w", Limit: 1, Capacity: 1})
+	if err != nil || len(jobs) != 1 {
+		t.Fatalf("%d jobs: %v", len(jobs), err)
+	}
+	first, said := int64(1), time.Now()
+	say := func(steps ...lineshaft.EnvironmentStep) {
+		report := lineshaft.Report{ExecutionRef: jobs[0].ExecutionRef, First: first}
+		for _, step := range steps {
+			said = said.Add(2 * time.Second)
+			data := lineshaft.NoticeData{Level: "info", Text: "x", Environment: &step}
+			report.Events = append(report.Events, lineshaft.NewDraft(lineshaft.EventNotice, said, data))
+			first++
+		}
+		s.report(report)
+	}
+	say(lineshaft.EnvironmentStep{Step: "cold", Reason: "the disk <i>is</i> new"}, lineshaft.EnvironmentStep{Step: "clone", Name: "acme/shop", TookSeconds: 1})
+	s.shows("/runs/"+run, "cold: the disk &lt;i&gt;is", "!<i>is")
+	s.shows("/runs/"+run+"/time", "Clone of acme/shop", "1.0 s") // while it lasts
+	say(lineshaft.EnvironmentStep{Step: "command", Name: "npm ci <b>", TookSeconds: 1.5})
+	s.report(lineshaft.Report{ExecutionRef: jobs[0].ExecutionRef, First: first, Started: true})
+	say(lineshaft.EnvironmentStep{Step: "refresh", Name: "too late", TookSeconds: 1})
+	s.shows("/runs/"+run+"/time", "Clone of acme/shop", "Set-up command: npm ci &lt;b&gt;", "1.5 s", "!too late", "!ci <b>")
+}
+
 // I-2: environments are listed by name, or those that were changed last first.
 func TestI2EnvironmentsAreSorted(t *testing.T) {
 	t.Parallel()

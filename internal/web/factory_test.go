@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"html"
 	"io"
 	"maps"
 	"net/http"
@@ -12,7 +13,9 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -38,7 +41,7 @@ func TestI2FactoryIsMadeChangedPausedAndDeleted(t *testing.T) {
 	if !strings.HasPrefix(at, "/factories/") || !strings.Contains(page, "The factory is created") || !strings.Contains(page, "&lt;script&gt;") || strings.Contains(page, "<img src=x") {
 		t.Fatalf("made: at %s\n%s", at, page)
 	}
-	s.shows("/factories", "managed here", "running", "shop", "1<span")
+	s.shows("/factories", "!edited here", "!<th>Source</th>", ">active<", "shop", "1 agent, 0 automations,")
 	s.shows("/factories?search=nothing", "No factory has")
 	if _, _, page = s.post("/factories", url.Values{"name": {"other"}, "alias": {"SHOP"}}); !strings.Contains(page, "another factory has the alias") {
 		t.Error("an alias was taken twice")
@@ -60,6 +63,33 @@ func TestI2FactoryIsMadeChangedPausedAndDeleted(t *testing.T) {
 	}
 	if status, _, _ := s.get(at); status != http.StatusNotFound {
 		t.Errorf("a deleted factory: %d", status)
+	}
+}
+
+// The list says of each factory how many runs are live and how many failed lately, and leads to them.
+func TestI2FactoriesShowTheirRuns(t *testing.T) {
+	t.Parallel()
+	s := newSite(t).signedIn(lineshaft.RoleViewer)
+	shop, quiet := s.factory("Shop").UID, s.factory("Quiet").UID
+	agent := must(s.control.ListAgents(t.Context(), s.admin, shop, 1, "")).Items[0].UID
+	for _, state := range []lineshaft.RunState{lineshaft.Succeeded, lineshaft.Failed, lineshaft.Errored} {
+		s.startFor(s.admin, lineshaft.NewRun{AgentUID: agent})
+		s.finish(lineshaft.TurnResult{State: state})
+	}
+	s.working(lineshaft.NewRun{AgentUID: agent})
+	for range 2 {
+		s.startFor(s.admin, lineshaft.NewRun{AgentUID: agent})
+	}
+	_, _, page := s.get("/factories")
+	links := regexp.MustCompile(`href="(/runs\?factory=`+shop+`[^"]*)"[^>]*>(\d)</a>`).FindAllStringSubmatch(page, -1)
+	if len(links) != 2 || links[0][2] != "3" || links[1][2] != "2" || strings.Contains(page, "factory="+quiet) {
+		t.Fatalf("%v\n%s", links, content(page))
+	}
+	for _, link := range links {
+		_, _, list := s.get(html.UnescapeString(link[1]))
+		if got := strconv.Itoa(strings.Count(list, `<tr id="run-`)); got != link[2] {
+			t.Errorf("%s has %s runs", link[1], got)
+		}
 	}
 }
 
@@ -225,9 +255,9 @@ func TestF5RepositoryIsFollowedAndRefusesEdits(t *testing.T) {
 	if !strings.Contains(page, "was not applied") || !strings.Contains(page, "automations/nightly/automation.md:2") {
 		t.Errorf("with a mistake:\n%s", page)
 	}
-	s.shows("/factories", "commit has mistakes")
+	s.shows("/factories", "commit has mistakes", "<th>Source</th>")
 	s.shows(at+"/repository/unlink", "Stop following")
-	if _, _, page = s.post(at+"/repository/unlink", nil); !strings.Contains(page, "managed here") {
+	if _, _, page = s.post(at+"/repository/unlink", nil); !strings.Contains(page, "edited here") {
 		t.Error("still linked")
 	}
 }

@@ -47,6 +47,9 @@ func TestH9FormsSentTwiceAreDoneOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	again := url.Values{"once": {s.onceIn(at, `action="`+at+`/rerun"`)}}
+	if page := s.shows(at, `<button class="small" form="rerun">`, `id="rerun"`); strings.Count(page, at+"/rerun") != 1 {
+		t.Errorf("the page has several forms that run it again:\n%s", page)
+	}
 	_, first, _ := s.post(at+"/rerun", again)
 	_, second, _ := s.post(at+"/rerun", again)
 	_, third, _ := s.post(at+"/rerun", url.Values{"once": {s.onceIn(at, `action="`+at+`/rerun"`)}})

@@ -72,6 +72,23 @@ func TestI2DensityIsKept(t *testing.T) {
 	}
 }
 
+// So is the zone of times, which the page's script keeps to.
+func TestI2ZoneIsKept(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	s.shows("/runs", "!<html lang=\"en\" data-zone", `value="" aria-pressed="true">Local time`)
+	for _, tc := range []struct {
+		choice string
+		kept   bool
+	}{{"utc", true}, {"Mars/Base", false}, {"utc", true}, {"", false}} {
+		status, at, text := s.post("/theme", url.Values{"zone": {tc.choice}, "next": {"/audit"}})
+		if status != http.StatusOK || at != "/audit" || strings.Contains(text, `<html lang="en" data-zone="utc">`) != tc.kept {
+			t.Errorf("zone %q: %d at %s", tc.choice, status, at)
+		}
+	}
+}
+
 // A part of a page gets an error that fits into it, and goes to sign in as a whole.
 func TestI2PartsFailAsParts(t *testing.T) {
 	t.Parallel()

@@ -16,6 +16,7 @@ import (
 	"github.com/lineshaft/lineshaft"
 	controlbase "github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/web"
 )
 
@@ -199,15 +200,21 @@ func TestS4LogToSave(t *testing.T) {
 		texts[i] = fmt.Sprintf("out %d\n", i)
 	}
 	s.tell(job, 1, texts...)
-	for path, want := range map[string]string{"/log": "out 399\n", "/log?event=2": "<script>alert(1)</script>"} {
+	for path, want := range map[string]string{
+		"/log": "out 399\n", "/log?event=2": "<script>alert(1)</script>",
+		"/log?event=2&shown=1": "<script>alert(1)</script>",
+	} {
 		res, err := s.browser.Get(s.url + "/runs/" + runID + path)
 		if err != nil {
 			t.Fatal(err)
 		}
 		text, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
-		h := res.Header
-		if err != nil || !strings.Contains(string(text), want) || h.Get("Content-Type") != "text/plain; charset=utf-8" || !strings.HasPrefix(h.Get("Content-Disposition"), "attachment") ||
+		h, as := res.Header, "attachment"
+		if strings.HasSuffix(path, "shown=1") {
+			as = "inline" // it is text to the browser all the same
+		}
+		if err != nil || !strings.Contains(string(text), want) || h.Get("Content-Type") != "text/plain; charset=utf-8" || !strings.HasPrefix(h.Get("Content-Disposition"), as) ||
 			h.Get("X-Content-Type-Options") != "nosniff" || !strings.Contains(h.Get("Content-Security-Policy"), "sandbox") {
 			t.Errorf("%s: %v %v", path, h, err)
 		}
@@ -268,6 +275,23 @@ func TestI2SideOfARun(t *testing.T) {
 	if strings.Contains(text, "webhook_id") {
 		t.Error("what has a link is told twice")
 	}
+}
+
+// I-2: a run that a schedule started leads to that schedule, as long as there is one.
+func TestI2RunLeadsToItsSchedule(t *testing.T) {
+	t.Parallel()
+	ahead := time.Duration(0)
+	s := newSite(t, func(c *controlbase.Config) { c.Clock = func() time.Time { return time.Now().Add(ahead) } })
+	s.signIn(s.key)
+	made := must(s.control.CreateSchedule(t.Context(), s.admin, trigger.NewSchedule{Name: "watch", Timing: lineshaft.Timing{Cron: "@every 2m"}, Enabled: true, Prompt: "look"}))
+	ahead = 3 * time.Minute
+	if fired := must(s.control.FireDue(t.Context())); fired != 1 {
+		t.Fatalf("%d schedules fired", fired)
+	}
+	run := s.lastRun()
+	s.shows("/runs/"+run.ID, `<dt>Schedule</dt><dd><a href="/schedules/`+made.ID+`"><bdi>watch</bdi></a>`)
+	must(0, s.control.DeleteSchedule(t.Context(), s.admin, made.ID))
+	s.shows("/runs/"+run.ID, `<dt>Schedule</dt>`, "!/schedules/"+made.ID)
 }
 
 // R-9: messages carry several events, follow each other without a hole, and the rest of
@@ -438,5 +462,37 @@ func TestI2FailedRunLeadsToItsFirstError(t *testing.T) {
 	s.shows("/runs/"+id, `href="/runs/`+id+`/find?only=errors"`)
 	if _, at, _ := s.get("/runs/" + id + "/find?only=errors"); !strings.HasPrefix(at, "/runs/"+id+"?at=") {
 		t.Errorf("the first error is at %s", at)
+	}
+}
+
+// The outline of a long log names what was asked and what failed, at most 50 at a time, and is read on demand.
+func TestI2OutlineOfARun(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	id, job := s.working(lineshaft.NewRun{Prompt: "First " + hostile})
+	draft := func(kind lineshaft.EventType, data any) lineshaft.Draft {
+		return lineshaft.NewDraft(kind, time.Now(), data)
+	}
+	events := []lineshaft.Draft{draft(lineshaft.EventMessage, lineshaft.MessageData{Role: "assistant", Text: "I work on it"})}
+	for n := range 60 {
+		call := lineshaft.ToolCallData{ID: fmt.Sprint("c", n), Name: "bash", Input: map[string]any{"command": fmt.Sprintf("step %d;", n)}}
+		good, bad := lineshaft.ToolResultData{ID: call.ID, Name: "bash", State: "completed"}, lineshaft.ToolResultData{ID: call.ID, Name: "bash", State: "failed"}
+		events = append(events, draft(lineshaft.EventToolCall, call), draft(lineshaft.EventToolResult, good),
+			draft(lineshaft.EventToolCall, call), draft(lineshaft.EventToolResult, bad))
+	}
+	s.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: 1, Events: events})
+	must(s.control.Followup(t.Context(), s.admin, lineshaft.NewFollowup{RunID: id, Message: "And then this"}, nil))
+	s.end(job, lineshaft.TurnResult{Turn: lineshaft.PromptTurn, State: lineshaft.Failed})
+	s.shows("/runs/"+id, `hx-get="/runs/`+id+`/outline"`, `href="/runs/`+id+`/outline"`, "!data-event")
+	_, _, first := s.get("/runs/" + id + "/outline")
+	next := regexp.MustCompile(`/outline\?after=\d+`).FindString(first)
+	if strings.Count(first, "data-event") != 50 || strings.Count(first, ">failed<") != 49 || next == "" || !strings.Contains(first, "First &lt;script&gt;") ||
+		!strings.Contains(first, "step 48;") || strings.Contains(first, "step 49;") || strings.Contains(first, "I work on it") {
+		t.Errorf("outline: %s", content(first))
+	}
+	s.shows("/runs/"+id+next, "step 59;", "Follow-up</span>", "And then this", "!step 48;", "!Continue after")
+	if status, _, _ := s.get("/runs/" + id + "/outline?after=x"); status != http.StatusBadRequest {
+		t.Errorf("after x: %d", status)
 	}
 }

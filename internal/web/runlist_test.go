@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 // shown are the titles of the rows of a page.
@@ -310,4 +311,76 @@ func TestH8FilterHasFewValues(t *testing.T) {
 			}
 		}
 	}
+}
+
+// R-4: runs are found by what started them and by why they failed; the form offers both by name, and a chip takes each away.
+func TestR4RunListByAutomationWebhookAndErrorCode(t *testing.T) {
+	t.Parallel()
+	h := newHooked(t, factories.NewWebhook{Name: "issues"})
+	a := h.automate("triage", "")
+	h.deliver("1", `{}`)
+	h.finish(lineshaft.TurnResult{State: lineshaft.Failed, Code: lineshaft.CodeEnvironmentSetupFailed})
+	started := h.lastRun()
+	h.start("by hand")
+	h.finish(lineshaft.TurnResult{State: lineshaft.Failed, Code: lineshaft.CodeRunTimeout})
+	h.start("waits")
+	of := "automation=" + a.UID
+	for range 2 { // as it is, and settled
+		for query, want := range map[string]string{
+			of: started.Title, "webhook=" + h.hook.UID: started.Title, "automation=none": "", "webhook=" + a.UID: "",
+			"error=environment_setup_failed": started.Title, "error=run_timeout": "by hand", "error=conflict": "",
+			"error=run_timeout&state=QUEUED": "", "error=run_timeout&state=FAILED": "by hand", of + "&error=run_timeout": "",
+			of + "&error=environment_setup_failed&webhook=" + h.hook.UID: started.Title, of + "&meta=automation_id%3Dother": "",
+			"meta=a%3D1&meta=a%3D2": "",
+		} {
+			if got := strings.Join(h.list("/runs?"+query), " "); got != want {
+				t.Errorf("%s shows %q, want %q", query, got, want)
+			}
+		}
+		must(h.control.SettleRuns(t.Context()))
+	}
+	chip := func(label, text string) string {
+		return `<span class="muted">` + label + `</span> <bdi>` + text + `</bdi>`
+	}
+	h.shows("/runs?"+of, chip("Automation", "works / triage"), `<details class="more" open>`, `value="`+a.UID+`" selected`)
+	h.shows("/runs?webhook="+h.hook.UID, chip("Webhook", "works / issues"), `<details class="more" open>`, `value="`+h.hook.UID+`" selected`)
+	h.shows("/runs?error=run_timeout", chip("Error code", "run_timeout"), `<details class="more" open>`, `value="run_timeout" selected`)
+	h.shows("/runs/cancel?match=1&error=run_timeout", "with the error code run_timeout")
+	if status, _, _ := h.get("/runs?error=bad_luck"); status != http.StatusBadRequest {
+		t.Errorf("an unknown code: %d", status)
+	}
+	// What another key may not see is neither offered nor found.
+	h.as(lineshaft.RoleViewer, h.site.factory("another").UID)
+	h.shows("/runs?"+of, "!triage", "!issues", "No run matches")
+}
+
+// R-4: the chips of states that are not final have the numbers of the overview, while nothing but states is filtered.
+func TestR4RunListCountsLiveStates(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	for range 3 {
+		s.start("hello")
+	}
+	s.finish(lineshaft.TurnResult{State: lineshaft.Succeeded})
+	s.begin()
+	chip := func(state, n string) string { return `<span id="n-` + state + `" class="n">` + n + `</span>` }
+	s.shows("/runs?state=FAILED", chip("QUEUED", "1"), chip("INPROGRESS", "1"), chip("BLOCKED", ""), chip("SUCCEEDED", ""), `data-counts="1"`)
+	s.shows("/runs?q=hello&state=QUEUED", chip("QUEUED", ""), chip("INPROGRESS", ""), "!data-counts")
+	again := func(path string) string {
+		t.Helper()
+		_, _, text := s.do(http.MethodGet, path, nil, map[string]string{"Hx-Request": "true"})
+		return text
+	}
+	for path, want := range map[string]string{"/runs": "1", "/runs?host=hosted": "", "/runs/rows?counts=1": "1", "/runs/rows?id=none": ""} {
+		if text := again(path); !strings.Contains(text, `<span id="n-QUEUED" class="n" hx-swap-oob="true">`+want+`</span>`) {
+			t.Errorf("%s:\n%s", path, text)
+		}
+	}
+	for range 100 {
+		s.start("hello")
+	}
+	s.shows("/runs", chip("QUEUED", "100&#43;"))
+	s.as(lineshaft.RoleViewer, s.factory("another").UID)
+	s.shows("/runs", chip("QUEUED", ""))
 }

@@ -84,6 +84,27 @@ func TestI2SearchLeadsToAllRunsWithTheWords(t *testing.T) {
 	}
 }
 
+// An error code, or its beginning, leads to the runs that failed with it.
+func TestI2SearchByErrorCode(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	s.start("broken")
+	s.finish(lineshaft.TurnResult{State: lineshaft.Failed, Code: lineshaft.CodeEnvironmentSetupFailed})
+	for _, text := range []string{"environment_setup_failed", "Environment+setup", "environment_"} {
+		if _, at, body := s.get("/search?q=" + text); at != "/runs?error=environment_setup_failed" || strings.Join(shown(body), ",") != "broken" {
+			t.Errorf("%s leads to %s", text, at)
+		}
+	}
+	s.shows("/search?q=environment", "Nothing found") // a word of everyday
+	_, _, typed := s.do(http.MethodGet, "/search?q=run_time", nil, map[string]string{"Hx-Request": "true"})
+	for _, want := range []string{`href="/runs?error=run_timeout"`, "Runs that failed with run_timeout", "Error code"} {
+		if !strings.Contains(typed, want) {
+			t.Errorf("the palette lacks %q:\n%s", want, typed)
+		}
+	}
+}
+
 // A part of a name finds every noun, and while one types also pages and actions; each
 // only for those who may open it.
 func TestI2SearchByPartOfAName(t *testing.T) {

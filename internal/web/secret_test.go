@@ -1,12 +1,14 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/factories"
 )
 
 func TestS2SecretValuesAreInNoPage(t *testing.T) {
@@ -59,6 +61,68 @@ func TestI2SecretIsDeletedWhenNothingNamesIt(t *testing.T) {
 	}
 	s.shows("/secrets/TOKEN/delete", "Delete secret</button>")
 	s.sends("/secrets/TOKEN/delete", nil, http.StatusOK, "/secrets", "TOKEN is deleted", "No secrets yet")
+}
+
+// I-2: a list of uses that ends early says so, and where the others are.
+func TestI2MoreUsesSayWhereToLook(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	s.platform()
+	environment := must(s.control.CreateEnvironment(t.Context(), s.admin, lineshaft.EnvironmentConfig{Name: "shared"}))
+	f := s.factory("Shop")
+	boss := must(s.control.CreateAgent(t.Context(), s.admin, lineshaft.Agent{FactoryUID: f.UID, Name: "Boss", Type: lineshaft.AgentCustom}))
+	trigger := lineshaft.Trigger{Provider: lineshaft.ProviderRun, Event: lineshaft.EventFinished}
+	add := func(from, to int) {
+		for i := from; i < to; i++ {
+			must(s.control.CreateAutomation(t.Context(), s.admin, f.UID, lineshaft.Automation{
+				Name: fmt.Sprintf("use-%03d", i), Prompt: "p", Agent: "Boss", Triggers: []lineshaft.Trigger{trigger},
+				Config: lineshaft.AgentConfig{Secrets: []string{"TOKEN"}, EnvironmentID: environment.UID},
+			}))
+		}
+	}
+	add(0, 5)
+	const more, maybe = "There are more. Only the first five", "Only the first 100 automations"
+	for _, path := range []string{"/secrets/TOKEN", "/secrets/TOKEN/delete", "/environments/" + environment.UID + "/delete"} {
+		s.shows(path, "use-004", "!"+more)
+	}
+	add(5, 100)
+	s.shows("/secrets/TOKEN", "use-004", "!use-005", more, `<a href="/environments">`, `<a href="/webhooks">webhooks</a> and <a href="/schedules">schedules</a>.`)
+	s.shows("/secrets/TOKEN/delete", "!use-005", more, `<a href="/webhooks">webhooks</a> and <a href="/schedules">schedules</a>.`)
+	s.shows("/environments/"+environment.UID+"/delete", "!use-005", more, `<a href="/schedules">schedules</a>.`)
+	s.shows("/agents/"+boss.UID, "use-099", "!"+maybe)
+	add(100, 101)
+	s.shows("/agents/"+boss.UID, "use-099", "!use-100", maybe, `href="/automations?factory=`+f.UID)
+	s.shows("/agents/"+boss.UID+"/delete", "use-099", "There may be more")
+}
+
+func TestI2UsesOfASecretLeadToThem(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	s.platform()
+	config := lineshaft.AgentConfig{Secrets: []string{"TOKEN"}}
+	f := s.factory("Shop")
+	agent := must(s.control.CreateAgent(t.Context(), s.admin, lineshaft.Agent{
+		FactoryUID: f.UID, Name: "Coder", Type: lineshaft.AgentCustom, Config: config,
+	}))
+	automation := must(s.control.CreateAutomation(t.Context(), s.admin, f.UID, lineshaft.Automation{
+		Name: "Nightly", Prompt: "p", Agent: "Coder", Config: config,
+		Triggers: []lineshaft.Trigger{{Provider: lineshaft.ProviderRun, Event: lineshaft.EventFinished}},
+	}))
+	environment := must(s.control.CreateEnvironment(t.Context(), s.admin, lineshaft.EnvironmentConfig{
+		Name: "Lab", Secrets: []string{"TOKEN"},
+	}))
+	to := func(address, name string) string { return `<a href="` + address + `"><bdi>` + name + `</bdi></a>` }
+	uses := []string{
+		to("/agents/"+agent.UID, "agent Coder of factory Shop"), to("/environments/"+environment.UID, "environment Lab"),
+		to("/factories/"+f.UID+"/automations/"+automation.UID, "automation Nightly of factory Shop"),
+	}
+	s.shows("/secrets/TOKEN", uses...)
+	s.shows("/secrets/TOKEN/delete", uses...)
+
+	hook := must(s.control.CreateWebhook(t.Context(), s.admin, f.UID, factories.NewWebhook{Name: "issues"}))
+	s.shows("/secrets/"+hook.SecretName, to("/factories/"+f.UID+"/webhooks/"+hook.UID, "webhook issues"))
 }
 
 // A key that is limited to factories reaches no secrets.

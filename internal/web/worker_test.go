@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -31,6 +32,31 @@ func TestX1WorkersAndWhatWaitsForThem(t *testing.T) {
 	}
 	s.as(lineshaft.RoleViewer)
 	s.shows("/workers/now", "os=macos", "!/keys/new")
+}
+
+func TestX1PageOfAWorker(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	s.shows("/workers/hosted/runs", "It is not connected", "--no-worker")
+	for _, path := range []string{"/workers/mac/runs", "/workers/%00/runs"} {
+		if status, _, _ := s.get(path); status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, status)
+		}
+	}
+	runID := s.start("Say hello")
+	waits := s.start("Waits")
+	must(s.control.Claim(t.Context(), lineshaft.ClaimRequest{
+		WorkerHost: lineshaft.HostedWorker, WorkerID: "w-1", Limit: 1, Capacity: 4, Version: "1.2.3", Labels: []string{"os=linux"},
+	}))
+	s.shows("/workers", `href="/workers/hosted/runs"`)
+	s.shows("/workers/hosted/runs", "1.2.3", " of 4 in use", "os=linux", `href="/runs/`+runID+`"`, "!"+waits, `href="/runs?host=hosted"`)
+	if _, at, _ := s.get("/search?q=hosted"); at != "/workers/hosted/runs" {
+		t.Errorf("the name of a worker leads to %s", at)
+	}
+	// A key that is limited to factories sees the worker, and not what others have it do.
+	s.as(lineshaft.RoleViewer, s.factory("f").UID)
+	s.shows("/workers/hosted/runs", "1.2.3", "!Say hello")
 }
 
 // The queues are everyone's: a key that is limited to factories sees none.

@@ -1,9 +1,10 @@
 // Automations: a filter judged while it is typed, tried and counted before it is saved.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { launch, member, sound } from "./browser.mjs";
+import { launch, member, sound, soundHere } from "./browser.mjs";
 import { signedWebhook } from "./sender.mjs";
 import { Server } from "./server.mjs";
+import { Worker } from "./worker.mjs";
 
 let server, browser;
 before(async () => ([server, browser] = await Promise.all([Server.start(), launch()])));
@@ -102,6 +103,62 @@ test("W-15 a trial begins with the newest delivery that the automation listens t
   await page.goto(`/factories/${uid}/automations/${automation.uid}/edit`);
   assert.match(await page.locator("#delivery option", { hasText: "other" }).textContent(), /other/);
   assert.match(await page.locator("#delivery option:checked").textContent(), /^heard/);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 an automation is run by hand, without JavaScript too", async () => {
+  const { factory } = await works("By hand");
+  const made = await server.api(`/factory/${factory.uid}/automations`, {
+    body: { name: "sweep", prompt: "Sweep.", triggers: [{ provider: "schedule", event: "cron_fired", schedule: { cron: "0 2 * * *" } }] },
+  });
+  for (const javaScriptEnabled of [true, false]) {
+    const { page, context } = await member(browser, server.url, { javaScriptEnabled });
+    await page.goto(`/factories/${factory.uid}/automations/${made.uid}`);
+    await page.getByRole("button", { name: "Run now", exact: true }).click();
+    await page.waitForURL("**/runs/*");
+    await page.getByRole("status").getByText("The run has been started").waitFor();
+    const run = await server.api(`/agent/runs/${new URL(page.url()).pathname.split("/")[2]}`);
+    assert.deepEqual([run.title, run.prompt], ["sweep", "Sweep."]);
+    await context.close();
+  }
+});
+
+test("I-2 an automation that cannot be run by hand says why, and what to do instead", async () => {
+  const { factory, hook } = await works("Not by hand");
+  const delivery = await hook.send("issues", { action: "opened" });
+  const made = await server.api(`/factory/${factory.uid}/automations`, {
+    body: { name: "elsewhere", prompt: "Look.", config: { worker_host: "far" }, triggers: [{ provider: "webhook", event: "received", filter: { webhooks: ["issues"] } }] },
+  });
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto(`/factories/${factory.uid}/automations/${made.uid}`);
+  await page.getByText("You cannot start it by hand: it names a worker").waitFor();
+  assert.equal(await page.getByRole("button", { name: "Run now" }).count(), 0);
+  await page.getByRole("link", { name: "Redeliver a delivery" }).click();
+  await page.locator(`main a[href*="${delivery}"]`).first().waitFor({ state: "attached" });
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 the list shows how the last runs of each automation ended, and leads to them", async () => {
+  const { factory, hook } = await works("Has run");
+  const made = await server.api(`/factory/${factory.uid}/automations`, {
+    body: { name: "marked", prompt: "Look.", config: { worker_host: "marks" }, triggers: [{ provider: "webhook", event: "received", filter: { webhooks: ["issues"] } }] },
+  });
+  for (const state of ["FAILED", "SUCCEEDED", "SUCCEEDED"]) {
+    const worker = await Worker.claim(server, { host: "marks", start: () => hook.send("issues", { state }) });
+    await worker.end(state);
+  }
+  const { page, context, complaints } = await member(browser, server.url, { viewport: { width: 360, height: 800 } });
+  await page.goto(`/automations?factory=${factory.uid}`);
+  const marks = page.getByRole("row", { name: /marked/ }).getByRole("link", { name: "Last 3 runs: 1 failed, 2 succeeded" });
+  const seen = await marks.locator("i").evaluateAll((all) => all.map((one) => [one.getBoundingClientRect().left, one.className, getComputedStyle(one, "::before").backgroundColor]));
+  assert.deepEqual(seen.sort(([a], [b]) => a - b).map(([, name]) => name), ["badge failed", "badge succeeded", "badge succeeded"]);
+  assert.equal(new Set(seen.map(([, , colour]) => colour)).size, 2);
+  await soundHere(page, "automations with marks");
+  await marks.click();
+  await page.waitForURL(`**/runs?creator=automation_${made.uid}`);
+  assert.equal(await page.locator("main tbody tr").count(), 3);
   assert.deepEqual(complaints, []);
   await context.close();
 });

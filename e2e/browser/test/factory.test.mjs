@@ -5,7 +5,9 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import test, { after, before } from "node:test";
 import { launch, member, sound } from "./browser.mjs";
+import { signedWebhook } from "./sender.mjs";
 import { Server } from "./server.mjs";
+import { Worker } from "./worker.mjs";
 
 let server, browser;
 before(async () => ([server, browser] = await Promise.all([Server.start({ flags: ["--allow-local-git"] }), launch()])));
@@ -108,6 +110,27 @@ test("F-5 a factory follows a repository, tells its mistakes and refuses edits",
   await page.getByRole("link", { name: "Stop following" }).click();
   await page.getByRole("button", { name: "Stop following" }).click();
   await page.getByRole("link", { name: "Edit", exact: true }).waitFor();
+  await context.close();
+});
+
+test("I-2 the list says how many runs of a factory are live and failed lately, and leads to them", async () => {
+  const factory = await server.api("/factory", { body: { name: "Counted" } });
+  const hook = await signedWebhook(server, factory.uid, "issues");
+  const triggers = [{ provider: "webhook", event: "received", filter: { webhooks: ["issues"] } }];
+  await server.api(`/factory/${factory.uid}/automations`, { body: { name: "counts", title: "Counted {{payload.n}}", prompt: "Count.", config: { worker_host: "counts" }, triggers } });
+  const workers = [];
+  for (const n of ["0", "1", "2"]) workers.push(await Worker.claim(server, { host: "counts", start: () => hook.send("issues", { n }) }));
+  await workers[0].end("FAILED", "it broke");
+  const { page, context, complaints } = await member(browser, server.url);
+  for (const [name, titles] of [["2 live", [1, 2]], ["1 failed in 24 hours", [0]]]) {
+    await page.goto("/factories?search=Counted");
+    await page.getByRole("row", { name: /Counted/ }).getByRole("link", { name, exact: true }).click();
+    await page.waitForURL(/\/runs\?factory=/);
+    assert.deepEqual((await page.locator("main td.main a").allTextContents()).sort(), titles.map((n) => `Counted ${n}`), name);
+  }
+  await sound(browser, server.url, { "factories with runs": "/factories?search=Counted" });
+  for (const worker of workers.slice(1)) await worker.end();
+  assert.deepEqual(complaints, []);
   await context.close();
 });
 

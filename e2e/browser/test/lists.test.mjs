@@ -89,3 +89,95 @@ looks("I-2 compact lists have lower rows on every page, until they are comfortab
   assert.deepEqual(complaints, []);
   await context.close();
 });
+
+/** What has the focus, in a word or two. */
+const focused = (page) => page.evaluate(() => document.activeElement.textContent.trim().replace(/\s+/g, " "));
+
+looks("I-2 j and k go from row to row of every list, and Enter opens what has a page", async () => {
+  for (const name of ["FOR_J", "FOR_K"]) await server.api("/secrets", { body: { name, value: "of the keyboard" } });
+  await server.api("/apikeys", { body: { name: "second key", role: "viewer" } });
+  for (const title of ["Breaks", "Breaks too"]) await server.ended(await server.startRun({ title, prompt: "nothing to run" }));
+  const other = await member(browser, server.url);
+  const { page, context, complaints } = await member(browser, server.url);
+  const rows = { "/": ".attention li", "/audit": "tbody tr", "/keys": "tbody tr", "/sessions": "tbody tr", "/secrets": "tbody tr", "/runs": "#list tbody tr" };
+  for (const [address, selector] of Object.entries(rows)) {
+    await page.goto(address);
+    const all = page.locator(selector).filter({ visible: true });
+    assert.ok((await all.count()) > 1, `${address} has no two rows`);
+    const at = () => all.evaluateAll((list) => list.findIndex((row) => row.contains(document.activeElement)));
+    const steps = [];
+    for (const key of ["j", "j", "k", "k", "j"]) {
+      await page.keyboard.press(key);
+      steps.push(await at());
+    }
+    assert.deepEqual(steps, [0, 1, 0, 0, 1], `${address}: ${await focused(page)}`);
+    assert.ok(await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle !== "none"), `${address}: nobody sees where the focus is`);
+  }
+  await page.goto("/audit");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.locator("tbody tr details[open]").first().waitFor();
+  await page.keyboard.press("j"); // past the links of what is open
+  assert.equal(await page.evaluate(() => document.activeElement.closest("tr").rowIndex), 2);
+  await page.goto("/");
+  await page.keyboard.press("j");
+  await page.keyboard.press("Enter");
+  await page.waitForURL((url) => url.pathname !== "/");
+  assert.deepEqual(complaints, []);
+  await context.close();
+  await other.context.close();
+});
+
+looks("I-2 times are UTC for those who choose that, and local again when they choose so", async () => {
+  const { page, context, complaints } = await member(browser, server.url, { timezoneId: "Asia/Tokyo" });
+  const shown = async () => {
+    await page.locator("time[data-moment]").first().waitFor({ state: "attached" });
+    return page.locator("time[data-moment]").first().evaluate((one) => ({ text: one.textContent, title: one.title, utc: new Date(one.dateTime).toISOString().slice(0, 19).replace("T", " ") }));
+  };
+  await page.goto("/audit");
+  const local = await shown();
+  assert.notEqual(local.text.slice(0, 19), local.utc);
+  await page.getByRole("button", { name: "UTC", exact: true }).click();
+  await page.locator("html[data-zone=utc]").waitFor();
+  assert.equal(new URL(page.url()).pathname, "/audit");
+  const utc = await shown();
+  assert.equal(utc.text, `${utc.utc} UTC`);
+  assert.match(utc.title, /Asia\/Tokyo, .* UTC$/, "the tooltip has both");
+  await page.getByRole("button", { name: "Local time" }).click();
+  await page.locator("html:not([data-zone])").waitFor();
+  assert.equal((await shown()).text, local.text);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+looks("I-2 a filter holds as soon as it is chosen with a pointer, and with the keyboard or without scripts when Show is pressed", async () => {
+  const [first, second] = (await server.api("/factory")).factories;
+  const { page, context, complaints } = await member(browser, server.url);
+  const plain = await member(browser, server.url, { javaScriptEnabled: false });
+  const applied = (address, uid) => (url) => url.pathname === address && url.searchParams.get("factory") === uid;
+  for (const address of ["/", "/webhooks", "/automations", "/agents", "/deliveries", "/costs"]) {
+    await page.goto(address);
+    const list = page.locator("main").getByLabel("Factory", { exact: true }), show = page.getByRole("button", { name: "Show", exact: true });
+    await list.dispatchEvent("pointerdown");
+    await list.selectOption(first.uid);
+    await page.waitForURL(applied(address, first.uid));
+    await list.dispatchEvent("pointerdown");
+    await list.press("Shift"); // from here on it is the keyboard
+    await list.selectOption(second.uid);
+    await page.evaluate(() => new Promise((done) => { setTimeout(done, 100); }));
+    assert.ok(applied(address, first.uid)(new URL(page.url())), `${address} applies each arrow`);
+    await page.goto("/keys");
+    await page.goBack();
+    await page.waitForURL(applied(address, first.uid));
+    await page.waitForFunction((uid) => document.querySelector("form[data-apply] select").value === uid, first.uid);
+    await list.press("Tab");
+    await list.selectOption(second.uid);
+    await show.press("Enter");
+    await page.waitForURL(applied(address, second.uid));
+    await plain.page.goto(address);
+    await plain.page.getByRole("button", { name: "Show", exact: true }).waitFor();
+  }
+  assert.deepEqual(complaints, []);
+  await context.close();
+  await plain.context.close();
+});

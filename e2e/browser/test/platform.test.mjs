@@ -67,8 +67,11 @@ test("S-2 a secret is stored, replaced, described and deleted, and its value is 
 
   const environment = await server.api("/agent/environments", { body: { config: { name: `${mark} shop`, secrets: [{ name }] } } });
   await page.goto(`/secrets/${name}`);
+  await link(page, `environment ${mark} shop`).click();
+  await page.waitForURL(`**/environments/${environment.uid}`);
+  await page.goto(`/secrets/${name}`);
   await link(page, "Delete secret").click();
-  await page.getByText(`environment ${mark} shop`).waitFor();
+  await link(page, `environment ${mark} shop`).waitFor();
   assert.equal(await button(page, "Delete secret").count(), 0);
   await server.api(`/agent/environments/${environment.uid}`, { method: "DELETE" });
   await page.reload();
@@ -255,6 +258,10 @@ test("I-2 a schedule is paused, resumed, edited and deleted", async () => {
   await button(page, `Resume ${mark} tidy`).click();
   await notice(page, "The schedule is on");
   await link(page, `${mark} tidy`).click();
+  await button(page, "Run now").click();
+  await page.waitForURL("**/runs/*");
+  await notice(page, "The run has been started");
+  await page.goto(`/schedules/${made.id}`);
   await link(page, "Edit").click();
   await page.getByLabel("Cron").fill("30 2 * * *");
   await page.locator("#fires").getByText("Every day at 02:30").waitFor();
@@ -295,6 +302,20 @@ test("X-2 the page of workers tells live who is waited for and who came", async 
   content(complaints);
 });
 
+test("X-1 a worker has a page with its version, its slots and what it works on", async () => {
+  const { page, complaints } = admin;
+  const worker = await Worker.claim(server, { title: `${mark} at work`, host: `mini-${mark.toLowerCase()}` });
+  await page.goto("/workers");
+  await link(page, `mini-${mark.toLowerCase()}`).click();
+  await page.getByText(/^[01] of 1 in use$/).waitFor(); // as it told with its last claim
+  await page.getByText("test", { exact: true }).waitFor();
+  await soundHere(page, "worker");
+  await link(page, `${mark} at work`).click();
+  await page.waitForURL(`**/runs/${worker.runID}`);
+  await worker.end();
+  content(complaints);
+});
+
 test("S-2 a key is shown once, works, and is revoked", async () => {
   const { page } = admin;
   await page.goto("/keys");
@@ -328,6 +349,44 @@ test("S-2 a key is shown once, works, and is revoked", async () => {
   await row.getByText("revoked").waitFor();
 });
 
+test("S-5 the audit log names a revoked key, a browser and a delivery, and leads to them", async () => {
+  const { page } = admin;
+  const name = `audited ${mark}`;
+  const key = await server.api("/apikeys", { body: { name, role: "viewer" } });
+  await server.api(`/apikeys/${key.id}`, { method: "DELETE" });
+  const factory = await server.api("/factory", { body: { name: `Audited ${mark}` } });
+  const hook = await server.api(`/factory/${factory.uid}/webhooks`, { body: { name: "inbox", auth_mode: "url_token" } });
+  const sent = await (await fetch(hook.ingress_url, { method: "POST", headers: { "content-type": "application/json" }, body: "{}" })).json();
+  const log = `/factory/${factory.uid}/webhooks/${hook.uid}/deliveries`;
+  const again = await server.api(`${log}/${sent.delivery_id}/redeliver`, { body: {} });
+  const target = page.locator("table.audit tbody td.target").first().getByRole("link");
+  await page.goto("/audit?by=action&value=apikey.revoke");
+  assert.equal(await target.textContent(), name);
+  await target.click();
+  await page.waitForURL(`**/keys?show=ended#key-${key.id}`);
+  await page.locator(`#key-${key.id}`, { hasText: name }).waitFor();
+  await page.goto("/audit?by=action&value=session.create");
+  assert.match(await target.textContent(), /Chrom/);
+  await target.click();
+  await page.waitForURL("**/sessions?of=everybody#session-*");
+  await page.goto("/audit?by=action&value=delivery.redeliver");
+  await target.click();
+  await page.waitForURL(`**/factories/${factory.uid}/webhooks/${hook.uid}/deliveries/${again.delivery_id}`);
+});
+
+test("I-2 uses of a secret say when there are more, and where", async () => {
+  const { page } = admin;
+  const name = `${mark}_SHARED`;
+  await server.api("/secrets", { body: { name, value: "shared-by-many" } });
+  for (let i = 0; i < 6; i++) await server.api("/agent/identities", { body: { name: `many-${i}`, prompt: "Work.", secrets: [{ name }] } });
+  for (const path of [`/secrets/${name}`, `/secrets/${name}/delete`]) {
+    await page.goto(path);
+    assert.equal(await page.locator(".uses li").count(), 6);
+    await page.locator(".uses li", { hasText: "There are more" }).getByRole("link", { name: "webhooks" }).waitFor();
+    await soundHere(page, path);
+  }
+});
+
 test("S-5 the audit log is filtered, opened and exported", async () => {
   const { page } = admin;
   const name = `${mark}_AUDITED`;
@@ -338,6 +397,7 @@ test("S-5 the audit log is filtered, opened and exported", async () => {
   await button(page, "Filter").click();
   await page.waitForURL("**/audit?by=target**");
   assert.equal(await page.locator("table.audit tbody tr").count(), 1);
+  assert.equal(await page.locator("table.audit tbody").getByRole("cell").nth(2).getByRole("link", { name }).getAttribute("href"), `/secrets/${name}`);
   await page.locator("summary", { hasText: "secret.create" }).click();
   await link(page, "all of this kind").click();
   await page.waitForURL(/by=action&.*value=secret\.create|value=secret\.create/);

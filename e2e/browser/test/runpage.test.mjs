@@ -1,7 +1,8 @@
 // I-2 the page of a run: where it opens, how long everything took, and how to find something in it.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { inState, launch, looks, member, over, sound } from "./browser.mjs";
+import { inState, launch, looks, member, over, sound, soundHere } from "./browser.mjs";
+import { signedWebhook } from "./sender.mjs";
 import { Server } from "./server.mjs";
 import { Worker, call, output, result, says } from "./worker.mjs";
 
@@ -44,6 +45,54 @@ test("I-2 a run that waits opens at its question with its title in sight, on a p
   assert.equal(await answer, "y");
   await desk.context.close();
   await worker.end();
+});
+
+test("I-2 the bar has the one thing to do now: answer, cancel, run again or redeliver", async () => {
+  const { page, context, complaints } = await member(browser, server.url, { viewport: { width: 1280, height: 500 } });
+  const bar = page.locator("#now"), actions = bar.locator(".button, button");
+  const only = async (name) => {
+    await actions.filter({ hasText: name }).waitFor();
+    assert.deepEqual((await actions.allTextContents()).map((text) => text.trim()), [name]);
+  };
+  const worker = await Worker.claim(server, { title: "Has one thing to do" });
+  await worker.tell(...paragraphs(40));
+  const answer = worker.ask({ title: "May I push?", options: [{ id: "y", name: "Push it", kind: "allow_once" }] });
+  await page.goto(`/runs/${worker.runID}`);
+  await only("Answer");
+  await actions.click();
+  await page.waitForFunction(() => document.activeElement.id === "message");
+  await page.getByRole("button", { name: "Push it" }).click();
+  assert.equal(await answer, "y");
+  await worker.tell(...paragraphs(40));
+  await only("Cancel");
+  await actions.click();
+  await page.getByRole("button", { name: "Keep it" }).click();
+  await worker.end("FAILED", "it broke");
+  await only("Run again");
+  await page.setViewportSize({ width: 360, height: 500 });
+  const [title, last] = await bar.evaluate((one) => [one.firstElementChild, one.lastElementChild].map((part) => part.getBoundingClientRect().toJSON()));
+  assert.ok(title.width > 60 && last.right <= 360, `the title has ${title.width} px, the action ends at ${last.right}`);
+  await actions.click();
+  await page.waitForURL((url) => !url.pathname.endsWith(worker.runID));
+  await server.cancel(new URL(page.url()).pathname.split("/").at(-1));
+
+  const factory = await server.api("/factory", { body: { name: "Redelivers" } });
+  const hook = await signedWebhook(server, factory.uid, "issues");
+  await server.api(`/factory/${factory.uid}/automations`, {
+    body: { name: "triage", prompt: "Triage it.", config: { worker_host: "one-action" }, triggers: [{ provider: "webhook", event: "received", filter: { webhook_ids: [hook.uid] } }] },
+  });
+  const delivered = await Worker.claim(server, { host: "one-action", start: () => hook.send("issues", { n: 1 }) });
+  await delivered.tell(...paragraphs(40));
+  await delivered.end();
+  await page.goto(`/runs/${delivered.runID}`);
+  await over(page);
+  assert.equal(await bar.isVisible(), false);
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  await only("Redeliver");
+  await actions.click();
+  await page.waitForURL("**/redeliver");
+  assert.deepEqual(complaints, []);
+  await context.close();
 });
 
 test("I-2 a live run opens at the end of its log, a short or ended one at the top", async () => {
@@ -148,6 +197,36 @@ test("I-2 a waterfall says where the time went, and leads to its events", async 
   await context.close();
 });
 
+test("I-2 an outline names what was asked and what failed in a long log, and leads there", async () => {
+  const worker = await Worker.claim(server, { title: "Long", prompt: "Begin with this" });
+  await worker.tell(...Array.from({ length: 200 }, (_, n) => [call(`c${n}`, "bash", { command: `step ${n}` }), result(`c${n}`, "bash", n === 7 ? "failed" : "completed")]).flat());
+  const { page, context, complaints } = await member(browser, server.url);
+  const asked = [];
+  page.on("request", (request) => request.url().endsWith("/outline") && asked.push(request.url()));
+  await page.goto(`/runs/${worker.runID}`);
+  const box = page.locator("details", { has: page.locator(":scope > summary", { hasText: "Outline" }) }).last();
+  assert.deepEqual(asked, [], "it is read on demand");
+  await box.locator(":scope > summary").press("Enter");
+  await box.getByRole("listitem").first().waitFor();
+  assert.deepEqual((await box.getByRole("listitem").allTextContents()).map((text) => text.trim()), ["Prompt Begin with this", "bash step 7 failed"]);
+  assert.equal(await page.locator("#log").getByText("step 7", { exact: true }).count(), 0, "it is not in the part that the page has");
+  await box.getByRole("link", { name: "bash step 7" }).click();
+  await page.locator("#log .here", { hasText: "step 7" }).waitFor();
+  await soundHere(page, "a run with its outline");
+  assert.deepEqual(complaints, []);
+  await context.close();
+
+  const plain = await member(browser, server.url, { javaScriptEnabled: false });
+  await plain.page.goto(`/runs/${worker.runID}`);
+  await plain.page.locator("summary", { hasText: "Outline" }).click();
+  await plain.page.getByRole("link", { name: "What was asked and what failed" }).click();
+  await plain.page.getByRole("link", { name: "bash step 7" }).click();
+  await plain.page.waitForURL(/\?at=\d+#e\d+$/);
+  await plain.page.getByText("step 7", { exact: true }).first().waitFor();
+  await plain.context.close();
+  await worker.end();
+});
+
 test("I-2 words are found in all of a long log, forward and backward, and by kind", async () => {
   const { page, context, complaints } = await member(browser, server.url);
   const worker = await Worker.claim(server, { title: "Five hundred steps" });
@@ -245,6 +324,12 @@ test("I-2 a long output is cut at the end of a line, and the rest comes in its p
   await out.getByRole("link", { name: /^Show .* more$/ }).click();
   await page.waitForURL("**/login**");
   await context.close();
+  const plain = await member(browser, server.url, { javaScriptEnabled: false });
+  await plain.page.goto(`/runs/${worker.runID}`);
+  const answer = await plain.page.goto(await plain.page.locator("a[data-load]").getAttribute("href"));
+  assert.deepEqual([answer.headers()["content-type"], answer.headers()["x-content-type-options"]], ["text/plain; charset=utf-8", "nosniff"]);
+  assert.equal(await plain.page.locator("pre").textContent(), `${lines}the last one\n`);
+  await plain.context.close();
 });
 
 test("I-2 all edits of a run are added up by file", async () => {
@@ -303,5 +388,5 @@ looks("I-2 the pages of a run break no rule of accessibility, and nothing scroll
   await worker.tell(ago(9, call("c2", "bash", { command: "x".repeat(300) })), ago(4, result("c2", "bash", "failed", { exit_code: 1 })));
   await worker.end("FAILED", "it broke");
   const at = `/runs/${worker.runID}`;
-  await sound(browser, server.url, { log: at, changes: `${at}/changes`, time: `${at}/time` });
+  await sound(browser, server.url, { log: at, changes: `${at}/changes`, time: `${at}/time`, outline: `${at}/outline` });
 });

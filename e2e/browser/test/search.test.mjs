@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
 import { indexed, launch, looks, member, sound, soundHere } from "./browser.mjs";
-import { Server } from "./server.mjs";
+import { Server, shell } from "./server.mjs";
 
 let server, browser, shed;
 before(async () => {
@@ -64,6 +64,25 @@ test("I-2 a factory is found by its name, a delivery by its id", async () => {
     await limited.page.getByRole("heading", { name: "Nothing found" }).waitFor();
   }
   await limited.context.close();
+});
+
+test("I-2 an error code leads to the runs that failed with it, from the palette and from the field", async () => {
+  const runID = await server.startRun({ title: "Breaks in the search", prompt: shell("exit 3") });
+  await server.ended(runID);
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await page.keyboard.press("Control+k");
+  await page.keyboard.insertText("agent_process");
+  await page.getByRole("link", { name: /Runs that failed with agent_process_failed/ }).click();
+  await page.waitForURL("**/runs?error=agent_process_failed");
+  await page.getByRole("link", { name: "Breaks in the search" }).waitFor();
+  await page.goto("/costs");
+  await page.keyboard.press("/");
+  await page.keyboard.insertText("agent_process_failed");
+  await page.keyboard.press("Enter");
+  await page.waitForURL("**/runs?error=agent_process_failed");
+  assert.deepEqual(complaints, []);
+  await context.close();
 });
 
 looks("I-2 the page of a search is sound", async () => {

@@ -35,9 +35,15 @@ test("I-2 a setting is found by words of its name and its help, also among the d
   await page.getByLabel("Find a setting").fill("shutdown GRACE");
   await page.getByRole("row", { name: /^shutdown-grace/ }).waitFor();
   assert.equal(await rows.count(), 1);
+  const told = page.locator("[data-narrow]").getByRole("status");
+  assert.match(await told.textContent(), /^1 of \d+$/);
+  await page.getByLabel("Find a setting").fill("no setting has these words");
+  await told.getByText("Nothing matches", { exact: true }).waitFor();
+  assert.equal(await rows.count(), 0);
   await page.getByLabel("Find a setting").fill("");
   await page.getByRole("row", { name: /^data-dir/ }).waitFor();
   assert.ok((await rows.count()) > 50);
+  assert.equal(await told.textContent(), "");
   assert.deepEqual(complaints, []);
   await context.close();
 });

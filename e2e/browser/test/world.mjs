@@ -32,7 +32,7 @@ const pieces = [
 ];
 const streams = ["GET /runs/live", "GET /runs/{id}/events"];
 const files = [
-  "GET /audit/export", "GET /costs/export", "GET /factories/{factory}/export", "GET /runs/{id}/log",
+  "GET /audit/export", "GET /costs/export", "GET /factories/{factory}/export", "GET /runs/export", "GET /runs/{id}/log",
   "GET /factories/{factory}/webhooks/{webhook}/deliveries/{delivery}/payload",
 ];
 const ways = ["GET /factories/{factory}/webhooks", "GET /runs/{id}/find"]; // lead on to another page
@@ -44,6 +44,17 @@ for (const pattern of apart) assert.ok(patterns.includes(pattern), `${pattern} i
 
 /** The routes that are pages. */
 export const pageRoutes = patterns.filter((pattern) => pattern.startsWith("GET ") && !apart.has(pattern));
+
+/** The route of an address, of those that are pages; one with fewer names in braces goes first. */
+export const routeOf = (() => {
+  const names = (route) => route.split("{").length;
+  const routes = pageRoutes.map((route) => route.slice("GET ".length)).sort((a, b) => names(a) - names(b));
+  const fits = new Map(routes.map((route) => [route, new RegExp(`^${route.replace("{$}", "").replace(/\{\w+\}/g, "[^/]+")}$`)]));
+  return (address) => routes.find((route) => fits.get(route).test(address));
+})();
+
+/** The routes that are no pages of their own. */
+export const otherRoutes = patterns.filter((pattern) => pattern.startsWith("GET ") && apart.has(pattern));
 
 // What a route needs besides the ids in its address.
 const questions = {
@@ -145,7 +156,7 @@ export class World {
   at(pattern) {
     const [method, route] = pattern.split(" ");
     const { ids } = this;
-    const own = { agents: ids.agent, environments: ids.environment, keys: ids.key, notifications: ids.notification, runs: ids.run, schedules: ids.schedule, sessions: ids.session, secrets: ids.secret };
+    const own = { agents: ids.agent, environments: ids.environment, keys: ids.key, notifications: ids.notification, runs: ids.run, schedules: ids.schedule, sessions: ids.session, secrets: ids.secret, workers: "hosted" };
     const path = route
       .replace("{$}", "")
       .replace("{factory}", route.includes("/repository/") ? ids.followed : ids.factory)

@@ -58,6 +58,7 @@ func (sh Commands) demo(ctx context.Context, port int) error {
 		Environ: []string{"LINESHAFT_ADMIN_KEY=" + key},
 		Flags: map[string][]string{
 			"listen": {fmt.Sprintf("127.0.0.1:%d", port)}, "data-dir": {filepath.Join(folder, "data")}, "log-level": {"error"}, "isolation": {"none"},
+			"callback-allow-private": {"true"}, // its receivers are in this process
 		},
 	})
 	if err != nil {
@@ -65,6 +66,11 @@ func (sh Commands) demo(ctx context.Context, port int) error {
 	}
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	receiver, err := newDemoReceiver(ctx)
+	if err != nil {
+		return err
+	}
+	defer receiver.stop()
 	out := &readyWriter{ready: make(chan string, 1)}
 	done := make(chan error, 1)
 	go func() { done <- sh.Demo(ctx, cfg, out, sh.logger(cfg)) }()
@@ -75,7 +81,7 @@ func (sh Commands) demo(ctx context.Context, port int) error {
 		}
 		return err
 	case at := <-out.ready:
-		team := &demoTeam{at: at, key: key}
+		team := &demoTeam{at: at, key: key, receiver: receiver.at}
 		if err := team.furnish(ctx); err != nil && ctx.Err() == nil {
 			stop()
 			<-done

@@ -24,6 +24,8 @@ const demoHost = "demo"
 // demoTeam fills a server with what a small team would have, over its API as anyone would.
 type demoTeam struct {
 	at, key string
+	// receiver is where callbacks go.
+	receiver string
 	// held are the executions that keep running, live those that say something now and then, and
 	// asked those that wait for an answer.
 	held, live, asked []*demoJob
@@ -117,7 +119,7 @@ func (t *demoTeam) furnish(ctx context.Context) error {
 	if err := t.worker(ctx, "connect", object{"version": "demo", "protocol": 1}, nil); err != nil {
 		return err
 	}
-	for _, make := range []func(context.Context) error{t.shared, t.webShop, t.handbook, t.byHand} {
+	for _, make := range []func(context.Context) error{t.shared, t.callbacks, t.webShop, t.handbook, t.byHand} {
 		if err := make(ctx); err != nil {
 			return err
 		}
@@ -140,6 +142,26 @@ func (t *demoTeam) shared(ctx context.Context) error {
 		"name": "Weekly dependency report", "cron_schedule": "0 7 * * 1", "prompt": "List outdated dependencies.", "enabled": true,
 		"agent_config": object{"worker_host": demoHost},
 	}, nil)
+}
+
+// callbacks are endpoints that are notified of runs: one takes callbacks, one is down.
+func (t *demoTeam) callbacks(ctx context.Context) error {
+	ends := []string{"SUCCEEDED", "FAILED", "ERROR", "CANCELLED"}
+	for _, one := range []object{
+		{
+			"name": "Team chat", "url": t.receiver + "/chat", "states": append(ends[:4:4], "BLOCKED"),
+			"description": "Example data of the demo",
+		},
+		{
+			"name": "Release board", "url": t.receiver + demoBoard, "states": ends,
+			"description": "Example data of the demo; it is down, so callbacks are tried again",
+		},
+	} {
+		if err := t.post(ctx, "/notifications", one, nil); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *demoTeam) factory(ctx context.Context, body object) (uid string, err error) {

@@ -229,7 +229,8 @@ func (s *Access) RevokeSession(ctx context.Context, c lineshaft.Caller, sessionI
 		if err := tx.EndSession(ctx, sessionID); err != nil {
 			return err
 		}
-		return s.Audit(ctx, tx, c, "session.revoke", "session", sessionID, map[string]string{"of": found.Principal.UID})
+		whose := map[string]string{"of": found.Principal.UID, "name": found.Principal.DisplayName}
+		return s.Audit(ctx, tx, c, "session.revoke", "session", sessionID, whose)
 	})
 }
 

@@ -83,7 +83,7 @@ func Named[T any](list []T, name string, of func(T) string) (T, bool) {
 // OrNil turns a missing thing into nil.
 func OrNil[T any](value *T, err error) (*T, error) {
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-		return nil, nil //nolint:nilnil // that is what it is for
+		return nil, nil // that is what it is for
 	}
 	return value, err
 }

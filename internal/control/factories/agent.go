@@ -180,16 +180,19 @@ func (s *Factories) ListAgents(ctx context.Context, c lineshaft.Caller, factoryU
 	return page, err
 }
 
-// ListAgentNames lists the names of agents, as many as a page has: forms offer them.
-func (s *Factories) ListAgentNames(ctx context.Context, c lineshaft.Caller) ([]store.PartName, error) {
+// ListPartNames lists the names of agents, automations or webhooks, as many as a page has: forms offer them.
+func (s *Factories) ListPartNames(ctx context.Context, c lineshaft.Caller, noun string) ([]store.PartName, error) {
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
+	if err := c.Need(lineshaft.PermissionFactoriesRead); noun != "agent" && err != nil {
 		return nil, err
 	}
 	factories, ok := base.ListedFactories(c, "")
 	if !ok {
 		return nil, nil
 	}
-	return s.Store.AgentNames(ctx, factories, store.PartKey{}, base.MaxPage)
+	return s.Store.PartNames(ctx, noun, factories, store.PartKey{}, base.MaxPage)
 }
 
 // FindAgents finds the agent with a uid, or those with a name whatever its case, among
@@ -203,7 +206,7 @@ func (s *Factories) FindAgents(ctx context.Context, c lineshaft.Caller, factoryU
 		return nil, nil
 	}
 	for after, more := (store.PartKey{}), true; more; {
-		names, err := s.Store.AgentNames(ctx, factories, after, base.MaxPage)
+		names, err := s.Store.PartNames(ctx, "agent", factories, after, base.MaxPage)
 		if err != nil {
 			return nil, err
 		}

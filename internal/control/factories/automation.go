@@ -227,31 +227,30 @@ func AutomationRuns(uid string) lineshaft.RunFilter {
 	return lineshaft.RunFilter{Creator: trigger.AutomationPrincipal(uid, "").UID}
 }
 
-// LastRuns reads the newest run of each automation, by automation; those without one are
-// left out, and those whose newest the caller's key does not reach.
-func (s *Factories) LastRuns(ctx context.Context, c lineshaft.Caller, automations []lineshaft.Automation) (map[string]lineshaft.Run, error) {
+// MaxLastRuns is how many runs of an automation LastRuns reads.
+const MaxLastRuns = 10
+
+// LastRun is what lists show of a run that an automation started.
+type LastRun = store.RunBrief
+
+// LastRuns reads the newest runs of each automation, by automation, the newest first; those
+// without one are left out, and those that the caller's key does not reach.
+func (s *Factories) LastRuns(ctx context.Context, c lineshaft.Caller, automations []lineshaft.Automation) (map[string][]LastRun, error) {
 	if err := c.Need(lineshaft.PermissionFactoriesRead); err != nil {
 		return nil, err
 	}
-	creators := make([]string, len(automations))
-	for i, a := range automations {
-		creators[i] = trigger.AutomationPrincipal(a.UID, "").UID
-	}
-	last := map[string]lineshaft.Run{}
-	for part := range slices.Chunk(creators, controlruns.MaxRunsByID) {
-		newest, err := s.Store.NewestOf(ctx, part)
-		if err != nil {
-			return nil, err
-		}
-		runs, err := s.runs.RunsByID(ctx, c, slices.Collect(maps.Values(newest)))
-		if err != nil {
-			return nil, err
-		}
-		for _, run := range runs {
-			last[strings.TrimPrefix(run.Creator.UID, base.AutomationPrincipalPrefix)] = run
+	var creators []string
+	for _, a := range automations {
+		if c.MaySeeFactory(a.FactoryUID) {
+			creators = append(creators, AutomationRuns(a.UID).Creator)
 		}
 	}
-	return last, nil
+	newest, err := s.Store.NewestOf(ctx, creators, MaxLastRuns)
+	last := map[string][]LastRun{}
+	for creator, runs := range newest {
+		last[strings.TrimPrefix(creator, base.AutomationPrincipalPrefix)] = runs
+	}
+	return last, err
 }
 
 // UpdateAutomation changes an automation. Only what is given is held against the

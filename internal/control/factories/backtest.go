@@ -51,7 +51,7 @@ type trial struct {
 // enough: what is read until then counts.
 type pastBounds struct {
 	deliveries, bytes int
-	within            context.Context //nolint:containedctx // a bound, not the context of the work
+	within            context.Context // a bound, not the context of the work
 }
 
 // backtest runs the stored deliveries through the changed automations. It uses the code

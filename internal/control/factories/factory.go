@@ -262,6 +262,19 @@ func (s *Factories) SpentToday(ctx context.Context, c lineshaft.Caller, factorie
 	return spent, err
 }
 
+// MaxRunCount is how far CountRuns counts: from there on it is more.
+const MaxRunCount = 100
+
+// CountRuns counts the runs that a filter selects in each factory that the caller's key reaches.
+func (s *Factories) CountRuns(
+	ctx context.Context, c lineshaft.Caller, factories []lineshaft.Factory, f lineshaft.RunFilter,
+) (map[string]int, error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
+	return s.Store.CountRuns(ctx, reached(c, factories), f, MaxRunCount)
+}
+
 func factoryMatches(f lineshaft.Factory, search string) bool {
 	if search == "" {
 		return true

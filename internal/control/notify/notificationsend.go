@@ -309,7 +309,7 @@ func attempted(c *store.NotificationClaim, result lineshaft.CallbackResult, now 
 	}
 	c.Status = lineshaft.NotificationFailed
 	if result.StatusCode != statusGone {
-		c.NextAttemptAt = lineshaft.NextNotificationAttempt(now, c.ExpiresAt, c.Tries, result.RetryAfter, 0.9+rand.Float64()/5) //nolint:gosec // spreads load, keeps no secret
+		c.NextAttemptAt = lineshaft.NextNotificationAttempt(now, c.ExpiresAt, c.Tries, result.RetryAfter, 0.9+rand.Float64()/5) // spreads load, keeps no secret
 	}
 	if c.NextAttemptAt.IsZero() {
 		return CallbackFailed

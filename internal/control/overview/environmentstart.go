@@ -33,7 +33,7 @@ func (s *Overviews) EnvironmentStarts(ctx context.Context, c lineshaft.Caller, u
 	for i, run := range page.Runs {
 		ids[i] = run.ID
 	}
-	events, err := s.Store.ListEnvironmentSteps(ctx, ids)
+	events, err := s.Store.ListEnvironmentSteps(ctx, ids, "warm", "newer", "cold", "kept")
 	if err != nil {
 		return nil, err
 	}

@@ -176,7 +176,7 @@ func (s *Overviews) Overview(ctx context.Context, c lineshaft.Caller, over Overv
 	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
 		return nil, err
 	}
-	if !c.Role.May(lineshaft.PermissionRunsRead) || c.Role == lineshaft.RoleRun {
+	if c.Role == lineshaft.RoleRun {
 		return nil, lineshaft.Denied("the overview is for people; your role is %s", c.Role)
 	}
 	if _, _, _, ok := over.measure(); !ok {
@@ -192,7 +192,8 @@ func (s *Overviews) Overview(ctx context.Context, c lineshaft.Caller, over Overv
 	if err := s.countEnded(ctx, c, view); err != nil {
 		return nil, err
 	}
-	if err := s.countActive(ctx, c, view); err != nil {
+	var err error
+	if view.Active, err = s.CountActive(ctx, c, MaxActiveCount); err != nil {
 		return nil, err
 	}
 	if err := s.findAttention(ctx, c, view); err != nil {
@@ -295,16 +296,20 @@ func period(t *store.Tally, from, until time.Time) Period {
 	}
 }
 
-func (s *Overviews) countActive(ctx context.Context, c lineshaft.Caller, view *Overview) error {
+// CountActive counts the runs that the caller sees in every state that is not final, each up to a limit.
+func (s *Overviews) CountActive(ctx context.Context, c lineshaft.Caller, limit int) (list []StateCount, err error) {
+	if err := c.Need(lineshaft.PermissionRunsRead); err != nil {
+		return nil, err
+	}
+	if c.Role == lineshaft.RoleRun {
+		return nil, lineshaft.Denied("the overview is for people; your role is %s", c.Role)
+	}
 	active := slices.DeleteFunc(lineshaft.RunStates(), lineshaft.RunState.Terminal)
-	counts, err := s.Store.CountActive(ctx, c.FactoryUIDs, active, MaxActiveCount)
-	if err != nil {
-		return err
-	}
+	counts, err := s.Store.CountActive(ctx, c.FactoryUIDs, active, limit)
 	for _, state := range active {
-		view.Active = append(view.Active, StateCount{State: state, Count: counts[state]})
+		list = append(list, StateCount{State: state, Count: counts[state]})
 	}
-	return nil
+	return list, err
 }
 
 func (s *Overviews) hosts(ctx context.Context) ([]string, error) {

@@ -23,7 +23,7 @@ func (l *life) answer(ctx context.Context, e *store.Execution, result lineshaft.
 		return nil, l.beginAsk(ctx, e, result.Ask)
 	}
 	if e.Interrupted {
-		return nil, nil //nolint:nilnil // the turn is about to end: what was said is for afterwards
+		return nil, nil // the turn is about to end: what was said is for afterwards
 	}
 	f, err := l.tx.TakeAnswer(ctx, l.RunHead, e)
 	if err != nil || f == nil {

@@ -9,6 +9,7 @@ import (
 
 // Execution is one attempt of a worker at a run, as people see it.
 type Execution struct {
+	ID     string
 	Number int
 	// WorkerHost is the id that the run was addressed to.
 	WorkerHost string
@@ -40,7 +41,9 @@ func (s *Runs) Executions(ctx context.Context, c lineshaft.Caller, runID string)
 	}
 	list := make([]Execution, len(found))
 	for i, e := range found {
-		list[i] = Execution{Number: e.Number, WorkerHost: e.WorkerHost, ClaimedAt: e.ClaimedAt, StartedAt: e.StartedAt, EndedAt: e.EndedAt}
+		list[i] = Execution{
+			ID: e.ID, Number: e.Number, WorkerHost: e.WorkerHost, ClaimedAt: e.ClaimedAt, StartedAt: e.StartedAt, EndedAt: e.EndedAt,
+		}
 		if i > 0 {
 			list[i-1].ContinuedAt = continued(said, list[i-1].EndedAt, e.ClaimedAt)
 		}

@@ -64,7 +64,7 @@ func (p *preparations) environment(ctx context.Context, job *lineshaft.Job, _ st
 func (p *preparations) environmentOf(ctx context.Context, job *lineshaft.Job) (*lineshaft.Environment, error) {
 	uid := job.Config.EnvironmentID
 	if uid == "" {
-		return nil, nil //nolint:nilnil // most runs have none
+		return nil, nil // most runs have none
 	}
 	return base.Once(&p.environments, uid, func() (*lineshaft.Environment, error) { return base.OrNil(p.tx.GetEnvironment(ctx, uid)) })
 }

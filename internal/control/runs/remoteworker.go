@@ -178,6 +178,9 @@ func (w *RemoteWorker) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, 
 	if err := w.owns(ctx, ref); err != nil {
 		return nil, err
 	}
+	if !slices.Contains(lineshaft.Codes(), result.Code) && result.Code != "" { // of a newer worker, or of no worker of ours
+		result.Code = lineshaft.CodeAgentProcessFailed
+	}
 	return w.s.EndTurn(ctx, ref, result)
 }
 
@@ -254,4 +257,6 @@ type Worker struct {
 	Running         int
 	// Labels are those of all its processes, each KEY=VALUE.
 	Labels []string
+	// Versions are those of its processes, which may differ while they are replaced.
+	Versions []string
 }

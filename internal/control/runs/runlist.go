@@ -33,7 +33,7 @@ func (s *Runs) ListRuns(ctx context.Context, c lineshaft.Caller, q lineshaft.Run
 	if err != nil {
 		return lineshaft.RunPage{}, fmt.Errorf("fingerprint list: %w", err)
 	}
-	scan := store.RunScan{Filter: filter, Sort: q.Sort, Ascending: q.Ascending, Limit: q.Limit}
+	scan := store.RunScan{Filter: filter, Sort: q.Sort, Ascending: q.Ascending, Limit: q.Limit, Brief: q.Brief}
 	if c.Role == lineshaft.RoleRun && q.Filter.AncestorRunID == "" {
 		scan.With = c.RunID
 	}
@@ -166,6 +166,9 @@ func (s *Runs) Workers(ctx context.Context, c lineshaft.Caller) ([]Worker, error
 			if !slices.Contains(sum.Labels, label) {
 				sum.Labels = append(sum.Labels, label)
 			}
+		}
+		if w.Version != "" && !slices.Contains(sum.Versions, w.Version) {
+			sum.Versions = append(sum.Versions, w.Version)
 		}
 		if w.ConnectedAt.Before(sum.ConnectedAt) {
 			sum.ConnectedAt = w.ConnectedAt

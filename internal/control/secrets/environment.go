@@ -188,7 +188,7 @@ func (s *Secrets) DeleteEnvironment(ctx context.Context, c lineshaft.Caller, uid
 			return err
 		}
 		if len(uses) > 0 {
-			return lineshaft.Conflict("environment %q is in use by %s; change these first", e.Config.Name, NameUses(uses))
+			return lineshaft.Conflict("environment %q is in use by %s; change these first", e.Config.Name, NameUses(texts(uses)))
 		}
 		if err := tx.DeleteEnvironment(ctx, uid); err != nil {
 			return err

@@ -212,7 +212,7 @@ func (s *Secrets) DeleteSecret(ctx context.Context, c lineshaft.Caller, name str
 			return err
 		}
 		if len(uses) > 0 {
-			return lineshaft.Conflict("secret %s is in use by %s; change these first", name, NameUses(uses))
+			return lineshaft.Conflict("secret %s is in use by %s; change these first", name, NameUses(texts(uses)))
 		}
 		if err := tx.DeleteSecret(ctx, name); err != nil {
 			return err

@@ -56,7 +56,8 @@ func RefuseToRun(secret lineshaft.Secret, own bool) string {
 	case secret.Kind == lineshaft.SecretWebhook:
 		return "secret " + secret.Name + " is the credential of a webhook, which no run gets; store what the run needs under another name"
 	case own && secret.Access != lineshaft.AccessRuns:
-		return "secret " + secret.Name + " can only be granted by definitions; name it in the factory, agent or automation, or ask an administrator to set its access to runs"
+		return "secret " + secret.Name + " can only be granted by definitions; name it in the factory, agent, automation or environment, or have " +
+			"an administrator run: lineshaft secret update " + secret.Name + " --access runs"
 	}
 	return ""
 }

@@ -22,12 +22,19 @@ type usePlaces interface {
 	PageSchedules(ctx context.Context, factoryUIDs []string, after store.ScheduleKey, limit int) ([]lineshaft.Schedule, bool, error)
 }
 
+// Use is a definition that names a thing.
+type Use struct {
+	// Kind is its noun, and FactoryUID the factory that it belongs to, if it belongs to one.
+	Kind, UID, FactoryUID string
+	// Text names it in a sentence, such as "webhook issues".
+	Text string
+}
+
 // Uses is what names a thing, and so keeps it from being deleted.
 type Uses struct {
 	// RunID is a run in an environment that has not ended.
 	RunID string
-	// Named are definitions, such as "webhook issues".
-	Named []string
+	Named []Use
 	// More says that there are others.
 	More bool
 }
@@ -35,7 +42,7 @@ type Uses struct {
 // Any says that there is a use.
 func (u Uses) Any() bool { return u.RunID != "" || len(u.Named) > 0 }
 
-func newUses(named []string) Uses {
+func newUses(named []Use) Uses {
 	if len(named) > maxUses {
 		return Uses{Named: named[:maxUses], More: true}
 	}
@@ -75,6 +82,15 @@ func (s *Secrets) EnvironmentUses(ctx context.Context, c lineshaft.Caller, uid s
 	return uses, err
 }
 
+// texts names definitions, for a message.
+func texts(uses []Use) []string {
+	var names []string
+	for _, use := range uses {
+		names = append(names, use.Text)
+	}
+	return names
+}
+
 // NameUses names the first few users of a thing, for a message.
 func NameUses(uses []string) string {
 	if len(uses) > maxUses {
@@ -84,34 +100,34 @@ func NameUses(uses []string) string {
 }
 
 // secretUses says which definitions name a secret; it stops after a few.
-func secretUses(ctx context.Context, r usePlaces, name string) ([]string, error) {
+func secretUses(ctx context.Context, r usePlaces, name string) ([]Use, error) {
 	hooks, err := r.WebhooksWithSecret(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	var uses []string
+	var uses []Use
 	for _, hook := range hooks {
-		uses = append(uses, "webhook "+hook.Name)
+		uses = append(uses, Use{"webhook", hook.UID, hook.FactoryUID, "webhook " + hook.Name})
 	}
 	environments, err := environmentsWithSecret(ctx, r, name)
 	if uses = append(uses, environments...); err != nil || len(uses) > maxUses {
 		return uses, err
 	}
-	found, err := definitionUses(ctx, r, func(config lineshaft.AgentConfig) bool { return slices.Contains(config.NamedSecrets(), name) })
+	found, err := configUses(ctx, r, func(config lineshaft.AgentConfig) bool { return slices.Contains(config.NamedSecrets(), name) })
 	return append(uses, found...), err
 }
 
 // definitionUses says which factories, agents and automations have a configuration
 // that is asked for; it stops after a few.
-func definitionUses(ctx context.Context, r usePlaces, match func(lineshaft.AgentConfig) bool) ([]string, error) {
-	var uses []string
+func definitionUses(ctx context.Context, r usePlaces, match func(lineshaft.AgentConfig) bool) ([]Use, error) {
+	var uses []Use
 	agents, err := r.ListAgents(ctx, "") // those of no factory
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range agents {
 		if match(a.Config) {
-			uses = append(uses, "agent "+a.Name)
+			uses = append(uses, Use{"agent", a.UID, "", "agent " + a.Name})
 		}
 	}
 	for after := ""; len(uses) <= maxUses; {
@@ -133,57 +149,62 @@ func definitionUses(ctx context.Context, r usePlaces, match func(lineshaft.Agent
 	return uses, nil
 }
 
-func factoryUses(ctx context.Context, r usePlaces, f lineshaft.Factory, match func(lineshaft.AgentConfig) bool) ([]string, error) {
-	var uses []string
-	note := func(config lineshaft.AgentConfig, format string, args ...any) {
+func factoryUses(ctx context.Context, r usePlaces, f lineshaft.Factory, match func(lineshaft.AgentConfig) bool) ([]Use, error) {
+	var uses []Use
+	note := func(config lineshaft.AgentConfig, kind, uid, name string) {
 		if match(config) {
-			uses = append(uses, fmt.Sprintf(format, args...))
+			uses = append(uses, Use{kind, uid, f.UID, fmt.Sprintf("%s %s of factory %s", kind, name, f.Name)})
 		}
 	}
 	if match(f.Defaults) || match(f.Shared()) {
-		uses = append(uses, "factory "+f.Name)
+		uses = append(uses, Use{"factory", f.UID, f.UID, "factory " + f.Name})
 	}
 	agents, err := r.ListAgents(ctx, f.UID)
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range agents {
-		note(a.Config, "agent %s of factory %s", a.Name, f.Name)
+		note(a.Config, "agent", a.UID, a.Name)
 	}
 	automations, err := r.ListAutomations(ctx, f.UID)
 	if err != nil {
 		return nil, err
 	}
 	for _, a := range automations {
-		note(a.Config, "automation %s of factory %s", a.Name, f.Name)
+		note(a.Config, "automation", a.UID, a.Name)
 	}
 	return uses, nil
 }
 
-func environmentUses(ctx context.Context, r usePlaces, uid string) ([]string, error) {
-	uses, err := definitionUses(ctx, r, func(config lineshaft.AgentConfig) bool { return config.EnvironmentID == uid })
+func environmentUses(ctx context.Context, r usePlaces, uid string) ([]Use, error) {
+	return configUses(ctx, r, func(config lineshaft.AgentConfig) bool { return config.EnvironmentID == uid })
+}
+
+// configUses adds the schedules to definitionUses.
+func configUses(ctx context.Context, r usePlaces, match func(lineshaft.AgentConfig) bool) ([]Use, error) {
+	uses, err := definitionUses(ctx, r, match)
 	var last store.ScheduleKey
 	for more := true; more && err == nil && len(uses) <= maxUses; {
 		var schedules []lineshaft.Schedule
 		schedules, more, err = r.PageSchedules(ctx, nil, last, base.MaxPage)
 		for _, schedule := range schedules {
-			if last = (store.ScheduleKey{Name: schedule.Name, ID: schedule.ID}); schedule.Config.EnvironmentID == uid {
-				uses = append(uses, "schedule "+schedule.Name)
+			if last = (store.ScheduleKey{Name: schedule.Name, ID: schedule.ID}); match(schedule.Config) {
+				uses = append(uses, Use{"schedule", schedule.ID, schedule.FactoryUID, "schedule " + schedule.Name})
 			}
 		}
 	}
 	return uses, err
 }
 
-func environmentsWithSecret(ctx context.Context, r usePlaces, name string) ([]string, error) {
+func environmentsWithSecret(ctx context.Context, r usePlaces, name string) ([]Use, error) {
 	list, err := r.ListEnvironments(ctx)
 	if err != nil {
 		return nil, err
 	}
-	var uses []string
+	var uses []Use
 	for _, e := range list {
 		if e.Config.GitCredentials == name || slices.Contains(e.Config.Secrets, name) {
-			uses = append(uses, fmt.Sprintf("environment %s", e.Config.Name))
+			uses = append(uses, Use{"environment", e.UID, "", "environment " + e.Config.Name})
 		}
 	}
 	return uses, nil

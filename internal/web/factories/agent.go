@@ -49,6 +49,8 @@ type agentData struct {
 	Runs    []lineshaft.Run
 	// UsedBy are the automations that give it work.
 	UsedBy []lineshaft.Automation
+	// More says that the factory has more automations than were looked at.
+	More bool
 	// Environment is the name of its environment.
 	Environment string
 }
@@ -70,7 +72,7 @@ func (s pages) shownAgent(r *page.Request) (agentData, error) {
 }
 
 func (s pages) agentPage(r *page.Request, data agentData) (p page.Page, err error) {
-	if data.UsedBy, err = s.agentUses(r, data); err != nil {
+	if data.UsedBy, data.More, err = s.agentUses(r, data); err != nil {
 		return p, err
 	}
 	data.Environment = s.environmentName(r, data.Config.EnvironmentID)
@@ -94,17 +96,15 @@ func (s pages) environmentName(r *page.Request, uid string) string {
 	return found.Config.Name
 }
 
-func (s pages) agentUses(r *page.Request, data agentData) ([]lineshaft.Automation, error) {
+// agentUses finds who gives an agent work among the first automations of its factory; more says that there are others.
+func (s pages) agentUses(r *page.Request, data agentData) (uses []lineshaft.Automation, more bool, err error) {
 	if data.Factory == nil {
-		return nil, nil
+		return nil, false, nil
 	}
 	found, err := s.Control.ListAutomations(r.Context(), r.Caller, data.FactoryUID, longPage, "")
-	if err != nil {
-		return nil, err
-	}
 	return slices.DeleteFunc(found.Items, func(a lineshaft.Automation) bool {
 		return a.Agent != data.Name && (a.Agent != "" || data.Factory.Foreman != data.Name)
-	}), nil
+	}), found.Next != "", err
 }
 
 // agentForm is an agent as a form has it.
@@ -118,6 +118,8 @@ type agentForm struct {
 	// Skills, Secrets and Command are as they were typed.
 	Skills, Secrets, Command string
 	Harness                  lineshaft.HarnessConfig
+	// Offered is what its fields offer while one types.
+	Offered page.Suggestions
 	// stored is the name that the agent has.
 	stored string
 }
@@ -135,6 +137,7 @@ func (s pages) newAgentForm(r *page.Request, a lineshaft.Agent) (agentForm, erro
 		return form, err
 	}
 	form.Factories = chooser.Managed()
+	form.Offered = s.Suggestions(r)
 	form.Environments, err = s.Control.ListEnvironments(r.Context(), r.Caller, secrets.EnvironmentsByName)
 	return form, err
 }
@@ -144,6 +147,9 @@ func (f *agentForm) read(r *page.Request) {
 	value := r.PostFormValue
 	f.Name, f.Type, f.Description, f.Prompt = value("name"), lineshaft.AgentType(value("agent_type")), value("description"), page.FormText(value("prompt"))
 	f.Config.ModelID, f.Config.EnvironmentID, f.Config.WorkerHost = value("model_id"), value("environment_id"), value("worker_host")
+	if r.PostForm.Has("runner_id") { // pages of an earlier version do not have it
+		f.Config.RunnerID = r.Text("runner_id")
+	}
 	f.Skills, f.Secrets, f.Command = value("skills"), value("secrets"), value("command")
 	none := f.Config.Secrets != nil && len(f.Config.Secrets) == 0 // said in the definition; an empty field leaves it so
 	f.Config.Skills, f.Config.Secrets = page.NonEmptyLines(f.Skills), page.Words(f.Secrets)
@@ -208,8 +214,8 @@ func (s pages) saveAgent(r *page.Request, form agentForm) error {
 	form.read(r)
 	_, err := s.Control.UpdateAgent(r.Context(), r.Caller, form.UID, factories.AgentChange{
 		Name: &form.Name, Type: &form.Type, Description: &form.Description, Prompt: &form.Prompt, ModelID: &form.Config.ModelID,
-		EnvironmentID: &form.Config.EnvironmentID, WorkerHost: &form.Config.WorkerHost, Harness: &form.Harness,
-		Secrets: form.Config.Secrets, Skills: form.Config.Skills,
+		EnvironmentID: &form.Config.EnvironmentID, WorkerHost: &form.Config.WorkerHost, RunnerID: &form.Config.RunnerID,
+		Harness: &form.Harness, Secrets: form.Config.Secrets, Skills: form.Config.Skills,
 	})
 	if err != nil {
 		return r.Again("agentedit", agentFormPage(form), err)
@@ -227,9 +233,12 @@ func (s pages) askDeleteAgent(r *page.Request) (page.Removal, error) {
 		Section: "agents", Crumbs: page.Way("agents").To(data.Name, at), ID: data.UID, Kind: "agent", Name: data.Name, Verb: "Delete", Back: at,
 		Effects: []string{"Its runs stay."}, Done: "The agent is deleted. Its runs stay.",
 	}
-	uses, err := s.agentUses(r, data)
+	uses, more, err := s.agentUses(r, data)
+	ask.Uses.More = more
 	for _, a := range uses {
-		ask.Uses.Named = append(ask.Uses.Named, "automation "+a.Name)
+		ask.Uses.Named = append(ask.Uses.Named, secrets.Use{
+			Kind: "automation", UID: a.UID, FactoryUID: a.FactoryUID, Text: "automation " + a.Name,
+		})
 	}
 	return ask, err
 }

@@ -2,10 +2,12 @@ package factories
 
 import (
 	"net/http"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
-	"github.com/lineshaft/lineshaft/internal/control/base"
 	controlfactories "github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/web/page"
@@ -23,6 +25,7 @@ func (s pages) automationRoutes() []page.Route {
 		page.Get(one+"/edit", edit, page.ShowWith("automationedit", s.automationOf, s.editAutomationPage)),
 		page.Post(one, edit, s.saveAutomation),
 		page.Post(one+"/enable", edit, s.enableAutomation),
+		page.Post(one+"/run", edit, page.With(s.automationOf, s.runAutomation)),
 	}, page.Removing(one+"/delete", edit, s.askDeleteAutomation, func(r *page.Request, uid string) error {
 		return s.Control.DeleteAutomation(r.Context(), r.Caller, r.PathValue("factory"), uid)
 	})...)
@@ -52,12 +55,31 @@ type automationRow struct {
 	Triggers []triggerView
 	// Gone are the webhooks that it listens to and that are deleted.
 	Gone []string
-	// Last is its newest run; nil before the first.
-	Last *lineshaft.Run
+	// Last is its newest run, nil before the first, and Marks are the newest, which is their last.
+	Last  *controlfactories.LastRun
+	Marks []controlfactories.LastRun
 }
 
 // Address is the automation's page.
 func (a automationRow) Address() string { return page.AutomationAddress(a.FactoryUID, a.UID) }
+
+// Creator selects its runs.
+func (a automationRow) Creator() string { return controlfactories.AutomationRuns(a.UID).Creator }
+
+// Said is what the marks show, in words.
+func (a automationRow) Said() string {
+	counts := map[lineshaft.RunState]int{}
+	for _, run := range a.Marks {
+		counts[run.State]++
+	}
+	var words []string
+	for _, state := range slices.Backward(lineshaft.RunStates()) {
+		if n := counts[state]; n > 0 {
+			words = append(words, strconv.Itoa(n)+" "+strings.ToLower(page.StateName(state)))
+		}
+	}
+	return "Last " + page.Plural(len(a.Marks), "run", "runs") + ": " + strings.Join(words, ", ")
+}
 
 // automationRows adds what a list shows of automations.
 func (s pages) automationRows(r *page.Request, list []lineshaft.Automation, factories []lineshaft.Factory) ([]automationRow, error) {
@@ -82,8 +104,9 @@ func (s pages) automationRows(r *page.Request, list []lineshaft.Automation, fact
 			heard[a.FactoryUID] = hooks
 		}
 		row.Triggers, row.Gone = viewTriggers(a.Triggers, hooks, 1)
-		if run, ok := last[a.UID]; ok {
-			row.Last = &run
+		if runs := last[a.UID]; len(runs) > 0 {
+			row.Last, row.Marks = &runs[0], slices.Clone(runs)
+			slices.Reverse(row.Marks)
 		}
 		rows = append(rows, row)
 	}
@@ -138,8 +161,11 @@ type automationData struct {
 	Factory  *lineshaft.Factory
 	Managed  bool
 	AgentUID string
-	Facts    []fact
-	Triggers []triggerView
+	// NotByHand says why people cannot start what it starts, Timed that only times start it.
+	NotByHand string
+	Timed     bool
+	Facts     []fact
+	Triggers  []triggerView
 	// Gone are the webhooks that it listens to and that are deleted.
 	Gone []string
 	Runs []lineshaft.Run
@@ -166,15 +192,10 @@ func (s pages) automationOf(r *page.Request) (automationOf, error) {
 func (s pages) automationPage(r *page.Request, of automationOf) (p page.Page, err error) {
 	ctx, f, a := r.Context(), of.Factory, of.Automation
 	data := automationData{Automation: a, Factory: f, Managed: managed(*f), Facts: facts(a)}
-	agents, err := s.Control.ListAgents(ctx, r.Caller, f.UID, base.MaxPage, "")
-	if err != nil {
+	if data.AgentUID, err = s.agentOf(r, of); err != nil {
 		return p, err
 	}
-	for _, agent := range agents.Items {
-		if agent.Name == a.Agent || a.Agent == "" && agent.Name == f.Foreman {
-			data.AgentUID = agent.UID
-		}
-	}
+	data.NotByHand, data.Timed = notByHand(r.Caller, a.Config, f.UID), allOnSchedule(a.Triggers)
 	if data.Runs, err = s.RecentRuns(ctx, r.Caller, controlfactories.AutomationRuns(a.UID)); err != nil {
 		return p, err
 	}

@@ -33,6 +33,10 @@ type automationForm struct {
 	agents       []lineshaft.Agent
 	environments []page.Option
 	key, policy  string
+	// maxCost and maxTokens are the budget of a run, as people write them.
+	maxCost, maxTokens string
+	// Offered is what its fields offer while one types.
+	Offered page.Suggestions
 	// wrong is the first field that could not be read.
 	wrong error
 }
@@ -66,6 +70,14 @@ func (f *automationForm) fields() (what, limits []page.Field) {
 			Numeric: true, Placeholder: "the agent’s or 60",
 		},
 		{
+			Name: "max_cost", Blame: "config.budget", Label: "US dollars a run, at most", Into: &f.maxCost,
+			Newer: true, Placeholder: "the agent’s or no limit",
+		},
+		{
+			Name: "max_tokens", Label: "Tokens a run, at most", Into: &f.maxTokens, Numeric: true,
+			Newer: true, Placeholder: "the agent’s or no limit",
+		},
+		{
 			Name: "concurrency_key", Blame: "concurrency.key", Label: "One run at a time for", Into: &f.key, Code: true,
 			Placeholder: "issue-{{payload.issue.number}}",
 			Hint: "<code>{{payload.path}}</code> is the value at that path of the delivery, so each issue has its own run. " +
@@ -77,9 +89,9 @@ func (f *automationForm) fields() (what, limits []page.Field) {
 			{Value: string(lineshaft.PolicyCancelPrevious), Name: "Cancel the other run"},
 			{Value: string(lineshaft.PolicyFollowup), Name: "Send it to the other run as a follow-up"},
 		}},
-		{Name: "model_id", Label: "Model", Into: &a.Config.ModelID, Code: true, Placeholder: "the agent’s"},
+		{Name: "model_id", Label: "Model", Into: &a.Config.ModelID, Code: true, List: "models", Placeholder: "the agent’s"},
 		{Name: "environment_id", Label: "Environment", Into: &a.Config.EnvironmentID, None: "The agent’s", Options: f.environments},
-		{Name: "worker_host", Label: "Worker", Into: &a.Config.WorkerHost, Code: true, Placeholder: "the agent’s"},
+		{Name: "worker_host", Label: "Worker", Into: &a.Config.WorkerHost, Code: true, List: "hosts", Placeholder: "the agent’s"},
 		{
 			Name: "secrets", Label: "Secrets", Into: &a.Config.Secrets, Code: true, Placeholder: "TRACKER_TOKEN",
 			Hint: "Runs that deliveries start get these and no others.",
@@ -116,12 +128,25 @@ func facts(a *lineshaft.Automation) []fact {
 		{Label: "Environment", Values: []string{a.Config.EnvironmentID}, Code: true, Href: "/environments/"},
 		{Label: "Runs on", Values: []string{a.Config.WorkerHost}, Code: true},
 		{Label: "Time limit", Values: []string{minutes}},
+		{Label: "Budget of a run", Values: []string{budgetWords(a.Config.Budget)}},
 	} {
 		if one.Values[0] != "" {
 			list = append(list, one)
 		}
 	}
 	return append(list, secrets)
+}
+
+// budgetWords is a budget as people read it; empty for none.
+func budgetWords(b *lineshaft.Budget) string {
+	var limits []string
+	if b != nil && b.MaxCostMicros > 0 {
+		limits = append(limits, page.Dollars(b.MaxCostMicros))
+	}
+	if b != nil && b.MaxTokens > 0 {
+		limits = append(limits, page.Count(b.MaxTokens)+" tokens")
+	}
+	return strings.Join(limits, " or ")
 }
 
 // Limited says that a field of the limits has a value.
@@ -221,6 +246,7 @@ func (s pages) newAutomationForm(r *page.Request, f *lineshaft.Factory) (*automa
 	if form.environments, err = s.EnvironmentOptions(r); err != nil {
 		return form, err
 	}
+	form.Offered = s.Suggestions(r)
 	form.Past, err = s.pastDeliveries(r, f.UID, form.Hooks)
 	return form, err
 }
@@ -229,6 +255,9 @@ func (f *automationForm) show(a lineshaft.Automation) {
 	f.Automation = a
 	if rule := a.Config.Concurrency; rule != nil {
 		f.key, f.policy = rule.Key, string(rule.Policy)
+	}
+	if a.Config.Budget != nil {
+		f.maxCost, f.maxTokens = budgetFields(*a.Config.Budget)
 	}
 	what, limits := f.fields()
 	f.What, f.Limits = page.ShowFields(what), page.ShowFields(limits)
@@ -304,6 +333,9 @@ func hookChoices(t lineshaft.Trigger, hooks []lineshaft.Webhook) []hookChoice {
 func (f *automationForm) read(r *page.Request, stored lineshaft.Automation) {
 	value := r.PostFormValue
 	f.Automation = stored
+	if stored.Config.Budget != nil {
+		f.maxCost, f.maxTokens = budgetFields(*stored.Config.Budget)
+	}
 	f.Enabled = value("enabled") == "true"
 	f.What, f.Limits = f.fields()
 	f.wrong = cmp.Or(r.ReadFields(f.What), r.ReadFields(f.Limits))
@@ -341,6 +373,15 @@ func (f *automationForm) asked() (lineshaft.Automation, error) {
 	}
 	if f.wrong != nil {
 		return n, f.wrong
+	}
+	budget, err := readBudget(f.maxCost, f.maxTokens)
+	if err != nil {
+		return n, err
+	}
+	if before := n.Config.Budget; before == nil || *before != budget { // one that limits nothing stays as it is
+		if n.Config.Budget = &budget; budget == (lineshaft.Budget{}) {
+			n.Config.Budget = nil
+		}
 	}
 	for i, t := range f.Triggers {
 		n.Triggers = append(n.Triggers, t.read)

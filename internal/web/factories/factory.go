@@ -2,9 +2,11 @@ package factories
 
 import (
 	"math"
+	"net/url"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/factories"
@@ -31,6 +33,39 @@ type factoryRow struct {
 	Parts factories.PartCounts
 	// Spent is what its runs consumed today.
 	Spent lineshaft.Spending
+	// Live and Failed are its runs that have not ended, and those that failed lately.
+	Live, Failed runCount
+}
+
+// runCount is a number of runs with the list of them.
+type runCount struct {
+	N    int
+	Href string
+}
+
+// Text is the number, which is not counted to the end.
+func (c runCount) Text() string {
+	if c.N >= factories.MaxRunCount {
+		return page.Count(factories.MaxRunCount) + "+"
+	}
+	return page.Count(c.N)
+}
+
+// countRuns counts the runs of factories that a filter selects.
+func (s pages) countRuns(r *page.Request, list []lineshaft.Factory, f lineshaft.RunFilter) (map[string]runCount, error) {
+	counts, err := s.Control.CountRuns(r.Context(), r.Caller, list, f)
+	query, found := url.Values{"sort": {"updated"}}, map[string]runCount{}
+	for _, state := range f.States {
+		query.Add("state", string(state))
+	}
+	if !f.UpdatedAfter.IsZero() {
+		query.Set("since", f.UpdatedAfter.UTC().Format(time.RFC3339))
+	}
+	for uid, n := range counts {
+		query.Set("factory", uid)
+		found[uid] = runCount{n, page.WithQuery("/runs", query)}
+	}
+	return found, err
 }
 
 type factoryListData struct {
@@ -38,6 +73,11 @@ type factoryListData struct {
 
 	Rows   []factoryRow
 	Search string
+}
+
+// Followed says that a factory on this page follows a repository.
+func (d factoryListData) Followed() bool {
+	return slices.ContainsFunc(d.Rows, func(row factoryRow) bool { return row.Repository != nil })
 }
 
 func (s pages) factoryList(r *page.Request) (p page.Page, err error) {
@@ -53,9 +93,20 @@ func (s pages) factoryList(r *page.Request) (p page.Page, err error) {
 	if err != nil {
 		return p, err
 	}
+	unended := slices.DeleteFunc(lineshaft.RunStates(), lineshaft.RunState.Terminal)
+	live, err := s.countRuns(r, found.Factories, lineshaft.RunFilter{States: unended})
+	if err != nil {
+		return p, err
+	}
+	failed, err := s.countRuns(r, found.Factories, lineshaft.RunFilter{
+		States: []lineshaft.RunState{lineshaft.Failed, lineshaft.Errored}, UpdatedAfter: time.Now().Add(-24 * time.Hour).Truncate(time.Minute),
+	})
+	if err != nil {
+		return p, err
+	}
 	spent, err := s.Control.SpentToday(r.Context(), r.Caller, found.Factories)
 	for _, f := range found.Factories {
-		data.Rows = append(data.Rows, factoryRow{f, counts[f.UID], spent[f.UID]})
+		data.Rows = append(data.Rows, factoryRow{f, counts[f.UID], spent[f.UID], live[f.UID], failed[f.UID]})
 	}
 	return page.Of("factories", data), err
 }
@@ -78,17 +129,22 @@ func readFactoryForm(r *page.Request) factoryForm {
 	}
 }
 
-// budget reads the budget of a day; empty fields mean no limit.
-func (f factoryForm) budget() (b lineshaft.Budget, err error) {
-	if f.MaxCost != "" {
-		dollars, err := strconv.ParseFloat(strings.TrimPrefix(f.MaxCost, "$"), 64)
-		if err != nil || dollars < 0 || dollars > 1e9 {
-			return b, lineshaft.Invalid("max_cost", "write an amount in US dollars, such as 25 or 2.50, or leave it empty")
+// maxDollars is the largest amount that a budget may have.
+const maxDollars = 1e9
+
+// readBudget reads a budget; empty fields mean no limit.
+func readBudget(cost, tokens string) (b lineshaft.Budget, err error) {
+	if cost != "" {
+		dollars, err := strconv.ParseFloat(strings.TrimPrefix(cost, "$"), 64)
+		if err != nil || math.IsNaN(dollars) || dollars < 0 || dollars > maxDollars {
+			return b, lineshaft.Invalid("max_cost", "write an amount in US dollars up to 1,000,000,000, such as 25 or 2.50, or leave it empty")
 		}
-		b.MaxCostMicros = int64(math.Round(dollars * 1e6))
+		if b.MaxCostMicros = int64(math.Round(dollars * 1e6)); b.MaxCostMicros == 0 && dollars > 0 {
+			return b, lineshaft.Invalid("max_cost", "is less than 0.000001 US dollars, the smallest amount; leave it empty for no limit")
+		}
 	}
-	if f.MaxTokens != "" {
-		if b.MaxTokens, err = strconv.ParseInt(f.MaxTokens, 10, 64); err != nil || b.MaxTokens < 0 {
+	if tokens != "" {
+		if b.MaxTokens, err = strconv.ParseInt(tokens, 10, 64); err != nil || b.MaxTokens < 0 {
 			return b, lineshaft.Invalid("max_tokens", "write a whole number, or leave it empty")
 		}
 	}
@@ -197,7 +253,7 @@ func editFactoryPage(f *lineshaft.Factory) page.Page {
 
 func (s pages) saveFactory(r *page.Request, f *lineshaft.Factory) error {
 	form := readFactoryForm(r)
-	budget, err := form.budget()
+	budget, err := readBudget(form.MaxCost, form.MaxTokens)
 	if err == nil {
 		change := factories.FactoryChange{Name: &form.Name, Alias: &form.Alias, Description: &form.Description}
 		if budget != f.DailyBudget {

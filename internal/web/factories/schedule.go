@@ -21,6 +21,7 @@ func (s pages) scheduleRoutes() []page.Route {
 		page.Get("/schedules/{id}", see, page.ShowWith("schedule", s.scheduleOf, s.schedulePage)),
 		page.Get("/schedules/{id}/edit", edit, page.Show("scheduleform", s.editSchedulePage)),
 		page.Post("/schedules/{id}", edit, page.With(s.scheduleOf, s.updateSchedule)),
+		page.Post("/schedules/{id}/run", edit, page.With(s.scheduleOf, s.runSchedule)),
 		page.Post("/schedules/{id}/pause", edit, s.enableSchedule(false, "The schedule is paused.")),
 		page.Post("/schedules/{id}/resume", edit, s.enableSchedule(true, "The schedule is on. Runs that it missed are not made up.")),
 	}, page.Removing("/schedules/{id}/delete", edit, s.askDeleteSchedule, func(r *page.Request, id string) error {
@@ -149,6 +150,8 @@ type scheduleData struct {
 	// Environment is the name of its environment.
 	Environment string
 	Runs        []lineshaft.Run
+	// NotByHand says why people cannot start what it starts.
+	NotByHand string
 }
 
 func (s pages) schedulePage(r *page.Request, found *lineshaft.Schedule) (p page.Page, err error) {
@@ -157,6 +160,7 @@ func (s pages) schedulePage(r *page.Request, found *lineshaft.Schedule) (p page.
 		return p, err
 	}
 	data := scheduleData{Row: rowOfSchedule(*found), Schedule: found, Runs: runs, Agent: found.AgentUID}
+	data.NotByHand = notByHand(r.Caller, found.Config, found.FactoryUID)
 	data.Environment = s.environmentName(r, found.Config.EnvironmentID)
 	if agent, err := s.Control.GetAgent(r.Context(), r.Caller, found.AgentUID); err == nil {
 		data.Agent = agent.Name

@@ -18,6 +18,7 @@ type scheduleForm struct {
 	// Environments may be chosen; Kept names settings that the form does not have and
 	// that stay as they are.
 	Environments       []page.Option
+	Offered            page.Suggestions
 	Kept               []string
 	Preview            firesData
 	Action, Back, Verb string
@@ -62,13 +63,14 @@ func (s pages) scheduleForm(r *page.Request, id string, n trigger.NewSchedule) (
 	if err != nil {
 		return p, err
 	}
-	if form.Agents, err = s.AgentOptions(r, names); err != nil {
+	if form.Agents, err = s.PartOptions(r, "agent", names); err != nil {
 		return p, err
 	}
 	page.SortOptions(form.Agents)
 	if form.Environments, err = s.EnvironmentOptions(r); err != nil {
 		return p, err
 	}
+	form.Offered = s.Suggestions(r)
 	form.Agents = page.WithChosen(form.Agents, n.AgentUID, n.AgentUID+" (gone)")
 	form.Environments = page.WithChosen(form.Environments, n.Config.EnvironmentID, n.Config.EnvironmentID+" (gone)")
 	form.Preview, err = s.fires(r.Context(), r.Caller, n.Timing)

@@ -26,7 +26,8 @@ type logData struct {
 	Live   bool
 	// Text and Only narrow it down.
 	Text, Only string
-	Tabs       []logTab
+	// Tabs are the lists by result, Kinds those of refused deliveries by reason while one of them is shown.
+	Tabs, Kinds []logTab
 	// Since and Until are the stretch of time it is about, Range how far its chart looks back.
 	Since, Until time.Time
 	Range        string
@@ -43,11 +44,13 @@ type logTab struct {
 	Here       bool
 }
 
-// logKinds are what the log can be narrowed down to.
-var logKinds = []struct {
+// logKind is what the log can be narrowed down to.
+type logKind struct {
 	value, name string
 	fits        func(shownDelivery) bool
-}{
+}
+
+var logKinds = []logKind{
 	{"", "All", func(shownDelivery) bool { return true }},
 	{"started", "Started", shownDelivery.Started},
 	{"unmatched", "Not matched", func(d shownDelivery) bool {
@@ -63,10 +66,24 @@ var logKinds = []struct {
 	}},
 }
 
+// refusals are the reasons for which deliveries are refused.
+var refusals = []logKind{
+	{"refused-auth", "Not authenticated", hasStatus(lineshaft.DeliveryRejectedAuth)},
+	{"refused-json", "Not JSON", hasStatus(lineshaft.DeliveryRejectedJSON)},
+	{"refused-size", "Too large", hasStatus(lineshaft.DeliveryRejectedSize)},
+}
+
+func hasStatus(status lineshaft.DeliveryStatus) func(shownDelivery) bool {
+	return func(d shownDelivery) bool { return d.Status == status }
+}
+
+// refused says that the log is about refused deliveries, all of them or those of one kind.
+func (l logData) refused() bool { return strings.HasPrefix(l.Only, "refused") }
+
 // narrow are the deliveries that a reader asks for.
 func (l logData) narrow(all []shownDelivery) []shownDelivery {
 	return slices.DeleteFunc(all, func(d shownDelivery) bool {
-		for _, kind := range logKinds {
+		for _, kind := range slices.Concat(logKinds, refusals) {
 			if kind.value == l.Only && !kind.fits(d) {
 				return true
 			}
@@ -103,9 +120,16 @@ func newLog(r *page.Request, at string, kept url.Values) (logData, error) {
 		return log, err
 	}
 	for _, kind := range logKinds {
-		log.Tabs = append(log.Tabs, logTab{Name: kind.name, Href: log.link("only", kind.value), Here: kind.value == log.Only})
+		here := kind.value == log.Only || kind.value == "refused" && log.refused()
+		log.Tabs = append(log.Tabs, logTab{Name: kind.name, Href: log.link("only", kind.value), Here: here})
 	}
-	if !slices.ContainsFunc(log.Tabs, func(t logTab) bool { return t.Here }) {
+	if log.refused() {
+		log.Kinds = append(log.Kinds, logTab{Name: "All refused", Href: log.link("only", "refused"), Here: log.Only == "refused"})
+		for _, kind := range refusals {
+			log.Kinds = append(log.Kinds, logTab{Name: kind.name, Href: log.link("only", kind.value), Here: kind.value == log.Only})
+		}
+	}
+	if !slices.ContainsFunc(slices.Concat(logKinds, refusals), func(k logKind) bool { return k.value == log.Only }) {
 		return log, lineshaft.Invalid("only", "choose one of the lists")
 	}
 	return log, nil
@@ -179,7 +203,7 @@ func (s pages) logOf(r *page.Request, v hookView, log logData) readPart {
 func (s pages) logOfAll(r *page.Request, factory string, log logData) readPart {
 	return func(limit int, cursor string) ([]shownDelivery, string, error) {
 		query := trigger.LogQuery{
-			FactoryUID: factory, Refused: log.Only == "refused", After: log.Since, Before: log.Until, Limit: limit, Cursor: cursor,
+			FactoryUID: factory, Refused: log.refused(), After: log.Since, Before: log.Until, Limit: limit, Cursor: cursor,
 		}
 		found, err := s.Control.ListAllDeliveries(r.Context(), r.Caller, query)
 		rows := make([]shownDelivery, 0, len(found.Items))

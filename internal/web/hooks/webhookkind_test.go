@@ -58,7 +58,7 @@ func TestW3TrialOfTokens(t *testing.T) {
 		for _, told := range []bool{true, false} {
 			text := script(webhookTrial{Webhook: lineshaft.Webhook{AuthMode: mode, SignatureScheme: "github"}, Told: told})
 			// A shell reads it; curl is replaced by one that shows its arguments.
-			out, err := exec.CommandContext(t.Context(), "bash", "-euc", `curl() { printf '%s\n' "$@"; }; `+text).CombinedOutput() //nolint:gosec // the script is what is tested
+			out, err := exec.CommandContext(t.Context(), "bash", "-euc", `curl() { printf '%s\n' "$@"; }; `+text).CombinedOutput()
 			if err != nil || !strings.Contains(string(out), url) {
 				t.Errorf("%s: %v\n%s", mode, err, out)
 			}

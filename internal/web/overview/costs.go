@@ -146,7 +146,7 @@ func (s pages) exportCosts(r *page.Request) error {
 	_ = out.Write([]string{"kind", "id", "name", "factory", "runs", "tokens", "cost_usd", "complete"})
 	put := func(kind, id, name, factory string, runs int, tokens, micros int64, complete bool) {
 		numbers := fmt.Sprintf("%d %d %.6f %v", runs, tokens, float64(micros)/1e6, complete)
-		_ = out.Write(append([]string{kind, cell(id), cell(name), cell(factory)}, strings.Fields(numbers)...))
+		_ = out.Write(append([]string{kind, page.Cell(id), page.Cell(name), page.Cell(factory)}, strings.Fields(numbers)...))
 	}
 	for _, day := range data.Costs.Days {
 		put("day", day.Day.Format(time.DateOnly), day.Day.Format(time.DateOnly), "", 0, day.Tokens, day.CostMicros, true)
@@ -161,12 +161,4 @@ func (s pages) exportCosts(r *page.Request) error {
 	}
 	out.Flush() // a reader that went away is nobody's error
 	return nil
-}
-
-// cell keeps spreadsheets from taking a name for a formula.
-func cell(text string) string {
-	if text != "" && strings.ContainsRune("=+-@\t\r", rune(text[0])) {
-		return "'" + text
-	}
-	return text
 }

@@ -27,22 +27,53 @@ type notice struct {
 
 // notices puts what needs attention into words and says where to go.
 func notices(view *overview.Overview) []notice {
+	type cause struct{ what, name, text string }
 	var list []notice
+	failed := map[cause]int{}
 	for _, a := range view.Attention {
 		n := noticeOf(a)
-		n.ID, n.Name, n.At, n.Times = "see-"+string(a.Kind)+"-"+a.ID, a.Name, a.At, 1
+		n.ID, n.Icon, n.Name, n.At, n.Times = "see-"+string(a.Kind)+"-"+a.ID, noticeIcon(a.Kind), a.Name, a.At, 1
 		if !a.More {
 			n.More, n.MoreHref = "", ""
 		}
-		// Runs of one name that failed for one reason are one thing to look at.
-		if last := len(list) - 1; last >= 0 && a.Kind == overview.AttentionFailed && list[last].What == n.What && list[last].Name == n.Name && list[last].Text == n.Text {
-			list[last].Times++
-			list[last].More, list[last].MoreHref = n.More, n.MoreHref
-			continue
+		if a.Kind == overview.AttentionFailed { // runs of one name that failed for one reason are one thing to look at
+			of := cause{n.What, n.Name, n.Text}
+			if at, ok := failed[of]; ok {
+				list[at].Times++
+				last := &list[len(list)-1]
+				last.More, last.MoreHref = n.More, n.MoreHref
+				continue
+			}
+			failed[of] = len(list)
 		}
 		list = append(list, n)
 	}
 	return list
+}
+
+// noticeIcon is the picture of what a notice is about.
+func noticeIcon(kind overview.AttentionKind) string {
+	switch kind {
+	case overview.AttentionBlocked:
+		return "thought"
+	case overview.AttentionWorker:
+		return "workers"
+	case overview.AttentionQueue:
+		return "schedules"
+	case overview.AttentionSecret, overview.AttentionRefused:
+		return "webhooks"
+	case overview.AttentionSilent:
+		return "automations"
+	case overview.AttentionRepository:
+		return "factories"
+	case overview.AttentionSchedule:
+		return "schedules"
+	case overview.AttentionCallback, overview.AttentionLate:
+		return "notifications"
+	case overview.AttentionFailed:
+		return "cross"
+	}
+	return "warning"
 }
 
 // noticesShown is how many are shown at once; the others unfold.
@@ -61,7 +92,7 @@ func certificateNotices(all []page.Certificate) []notice {
 		if c.Problem == "" {
 			continue
 		}
-		n := notice{ID: "see-certificate-" + c.Name, Kind: "bad", What: "Certificate", Name: c.Name, Href: "/settings/doctor", Text: "There is none yet: " + c.Problem + "."}
+		n := notice{ID: "see-certificate-" + c.Name, Kind: "bad", Icon: "keys", What: "Certificate", Name: c.Name, Href: "/settings/doctor", Text: "There is none yet: " + c.Problem + "."}
 		if !c.Until.IsZero() {
 			n.Text = fmt.Sprintf("It ends %s: %s.", c.Until.UTC().Format("2006-01-02 15:04 UTC"), c.Problem)
 		}

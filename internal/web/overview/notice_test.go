@@ -1,6 +1,7 @@
 package overview
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -38,6 +39,9 @@ func TestI2NoticesSayWhereToGo(t *testing.T) {
 		for _, more := range []bool{false, true} {
 			test.of.More = more
 			got := notices(&overview.Overview{Attention: []overview.Attention{test.of}})[0]
+			if got.Icon == "" || got.Icon == "warning" {
+				t.Errorf("%+v has the picture %q", test.of, got.Icon)
+			}
 			if got.What != test.what || got.Href != test.href || !strings.Contains(got.Text, test.text) || got.Name != "name" || !got.At.Equal(at) || got.Kind == "" {
 				t.Errorf("%+v: %+v", test.of, got)
 			}
@@ -48,6 +52,28 @@ func TestI2NoticesSayWhereToGo(t *testing.T) {
 	}
 }
 
+// Runs that failed for one reason are one line, however many others failed between them.
+func TestI2NoticesOfOneCauseAreOne(t *testing.T) {
+	t.Parallel()
+	failed := func(id, name, reason string, minute int) overview.Attention {
+		at := time.Unix(1_800_000_000-int64(60*minute), 0)
+		return overview.Attention{Kind: overview.AttentionFailed, ID: id, Name: name, Reason: reason, State: lineshaft.Failed, At: at}
+	}
+	list := []overview.Attention{
+		{Kind: overview.AttentionBlocked, ID: "q", Name: "a"},
+		failed("1", "a", "out of time", 0), failed("2", "b", "no disk", 1), failed("3", "a", "out of time", 2), failed("4", "b", "no net", 3), failed("5", "b", "no disk", 4),
+	}
+	list[len(list)-1].More = true
+	var got []string
+	for _, n := range notices(&overview.Overview{Attention: list}) {
+		got = append(got, fmt.Sprintf("%s %s %d %s", n.ID, n.Name, n.Times, n.MoreHref))
+	}
+	want := "see-blocked-q a 1 |see-failed-1 a 2 |see-failed-2 b 2 |see-failed-4 b 1 /runs?state=FAILED&state=ERROR"
+	if strings.Join(got, "|") != want {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestReasonsHaveWords(t *testing.T) {
 	t.Parallel()
 	view := &overview.Overview{}
@@ -55,7 +81,8 @@ func TestReasonsHaveWords(t *testing.T) {
 		view.Reasons = append(view.Reasons, overview.Reason{Code: code, Count: 2})
 	}
 	rows := reasonRows(view)
-	if len(rows) != mostReasons+1 || rows[mostReasons].Name != "Other reasons" || rows[mostReasons].Count != page.Count(2*(len(view.Reasons)-mostReasons)) {
+	if len(rows) != mostReasons+1 || rows[mostReasons].Name != "Other reasons" || rows[mostReasons].Count != page.Count(2*(len(view.Reasons)-mostReasons)) ||
+		!strings.HasSuffix(rows[0].Href, "&error=invalid_request") || strings.Contains(rows[mostReasons].Href, "error=") {
 		t.Errorf("%+v", rows)
 	}
 	for _, code := range []lineshaft.Code{"", lineshaft.CodeAgentProcessFailed, lineshaft.CodeRunTimeout, lineshaft.CodeInfrastructureTimeout, lineshaft.CodeEnvironmentSetupFailed, lineshaft.CodeBudgetExceeded} {

@@ -221,7 +221,11 @@ func reasonRows(view *overview.Overview) []chart.Row {
 			rest += reason.Count
 			continue
 		}
-		rows = append(rows, chart.Row{Name: reasonName(reason.Code), Class: "failed", Count: page.Count(reason.Count), Href: failed})
+		row := chart.Row{Name: reasonName(reason.Code), Class: "failed", Count: page.Count(reason.Count), Href: failed}
+		if reason.Code != "" {
+			row.Href += "&error=" + url.QueryEscape(string(reason.Code))
+		}
+		rows = append(rows, row)
 		values = append(values, float64(reason.Count))
 	}
 	if rest > 0 {

@@ -1,6 +1,10 @@
 package page
 
-import "net/url"
+import (
+	"net/url"
+
+	"github.com/lineshaft/lineshaft/internal/control/secrets"
+)
 
 // Under is an address below a noun's, whatever ids hold.
 func Under(noun, id string, rest ...string) string {
@@ -30,6 +34,21 @@ func AutomationAddress(factoryUID, uid string) string {
 // WebhookAddress is the page of a webhook.
 func WebhookAddress(factoryUID, uid string) string {
 	return Under("factories", factoryUID, "webhooks", uid)
+}
+
+// useAddress is the page of a definition that names a thing; empty if there is none.
+func useAddress(use secrets.Use) string {
+	switch use.Kind {
+	case "automation":
+		return AutomationAddress(use.FactoryUID, use.UID)
+	case "webhook":
+		return WebhookAddress(use.FactoryUID, use.UID)
+	case "agent", "environment", "schedule":
+		return Under(use.Kind+"s", use.UID)
+	case "factory":
+		return FactoryAddress(use.UID)
+	}
+	return ""
 }
 
 // Pager is where the other pages of a list are; empty without them.

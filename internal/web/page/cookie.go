@@ -73,13 +73,27 @@ func densityOf(r *http.Request) string {
 	return ""
 }
 
-// chooseTheme keeps a theme, or a density of lists, in the browser.
+// zoneCookie keeps in which zone times are shown.
+const zoneCookie = "lineshaft_zone"
+
+// zoneOf is utc, or empty for the reader's own zone.
+func zoneOf(r *http.Request) string {
+	if cookie, err := r.Cookie(zoneCookie); err == nil && cookie.Value == "utc" {
+		return cookie.Value
+	}
+	return ""
+}
+
+// chooseTheme keeps a theme, a density of lists, or a zone of times in the browser.
 func (s *Site) chooseTheme(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	cookie := &http.Cookie{Name: themeCookie, Path: "/", HttpOnly: true, Secure: s.secure(r), SameSite: http.SameSiteLaxMode, MaxAge: 365 * 24 * 3600}
 	choice, known := r.PostFormValue("theme"), []string{"light", "dark"}
-	if r.PostForm.Has("density") {
+	switch {
+	case r.PostForm.Has("density"):
 		cookie.Name, choice, known = densityCookie, r.PostFormValue("density"), []string{"compact"}
+	case r.PostForm.Has("zone"):
+		cookie.Name, choice, known = zoneCookie, r.PostFormValue("zone"), []string{"utc"}
 	}
 	if slices.Contains(known, choice) {
 		cookie.Value = choice

@@ -76,9 +76,9 @@ func (s *Site) EnvironmentOptions(r *Request) ([]Option, error) {
 	return list, err
 }
 
-// AgentOptions are the agents, with the names of their factories before theirs.
-func (s *Site) AgentOptions(r *Request, factories map[string]string) ([]Option, error) {
-	found, err := s.Control.ListAgentNames(r.Context(), r.Caller)
+// PartOptions are the agents, automations or webhooks, with the names of their factories before theirs.
+func (s *Site) PartOptions(r *Request, noun string, factories map[string]string) ([]Option, error) {
+	found, err := s.Control.ListPartNames(r.Context(), r.Caller, noun)
 	list := make([]Option, len(found))
 	for i, a := range found {
 		list[i] = Option{a.UID, a.Name}
@@ -87,6 +87,48 @@ func (s *Site) AgentOptions(r *Request, factories map[string]string) ([]Option, 
 		}
 	}
 	return list, err
+}
+
+// Suggestions are offered while one types the name of a worker or a model.
+type Suggestions struct{ Workers, Models []string }
+
+// Suggestions are what this server knows, and the reader may know.
+func (s *Site) Suggestions(r *Request) Suggestions {
+	offered := Suggestions{Workers: []string{lineshaft.HostedWorker}}
+	if s.Standard != nil {
+		offered.Models = s.Standard().Models
+	}
+	if !r.Caller.Role.May(lineshaft.PermissionServerRead) {
+		return offered
+	}
+	workers, err := s.Control.Workers(r.Context(), r.Caller)
+	if err != nil {
+		return offered // the form works without
+	}
+	for _, w := range workers {
+		if !slices.Contains(offered.Workers, w.WorkerHost) {
+			offered.Workers = append(offered.Workers, w.WorkerHost)
+		}
+	}
+	return offered
+}
+
+// SecretNames are offered while one types, to readers who may know them.
+func (s *Site) SecretNames(r *Request) []string {
+	if !r.Caller.Role.May(lineshaft.PermissionSecrets) || len(r.Caller.FactoryUIDs) > 0 {
+		return nil
+	}
+	found, err := s.Control.ListSecrets(r.Context(), r.Caller, MaxOptions, "")
+	if err != nil {
+		return nil // the form works without
+	}
+	var names []string
+	for _, secret := range found.Items {
+		if secret.Kind == lineshaft.SecretManaged {
+			names = append(names, secret.Name)
+		}
+	}
+	return names
 }
 
 // Named are names instead of uids, as far as they are known.
@@ -150,6 +192,8 @@ type Field struct {
 	Hint        template.HTML
 	// Code is for what programs read, Numeric for digits.
 	Code, Numeric bool
+	// List is the id of a datalist with what is offered while one types.
+	List string
 	// Most is how many characters fit, Rows how many lines a text has.
 	Most, Rows int
 	// Options are what can be chosen, and None is the name of choosing nothing.
@@ -157,6 +201,8 @@ type Field struct {
 	None    string
 	// Gone is said of a value that is no longer among the options.
 	Gone string
+	// Newer is for a field that pages of an earlier version do not have: their forms leave it as it is.
+	Newer bool
 	// Value is what is in the field.
 	Value string
 	// Into is a *string, an *int or an **int that is nil when the field is empty, or a
@@ -198,6 +244,10 @@ func (r *Request) ReadFields(fields []Field) (wrong error) {
 		f := &fields[i]
 		if f.Value = r.Text(f.Name); f.Rows > 0 {
 			f.Value = FormText(r.PostFormValue(f.Name))
+		}
+		if f.Newer && !r.PostForm.Has(f.Name) {
+			ShowFields(fields[i : i+1])
+			continue
 		}
 		var number *int
 		var err error

@@ -17,6 +17,7 @@ func funcs(list assets) template.FuncMap {
 	return template.FuncMap{
 		"asset":   list.address,
 		"icon":    icon,
+		"usedin":  useAddress,
 		"once":    func() string { return id.Secret(16) },
 		"clock":   Clock,
 		"moment":  moment,
@@ -51,7 +52,7 @@ func moment(t time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC" data-moment>%s UTC</time>`, //nolint:gosec // digits and fixed words only
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC" data-moment>%s UTC</time>`, // digits and fixed words only
 		t.UTC().Format(time.RFC3339Nano), Clock(t), t.UTC().Format(time.DateTime)))
 }
 
@@ -61,7 +62,7 @@ func ago(t, now time.Time) template.HTML {
 	if t.IsZero() {
 		return "–"
 	}
-	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC" data-ago>%s</time>`, //nolint:gosec // digits and fixed words only
+	return template.HTML(fmt.Sprintf(`<time datetime="%s" title="%s UTC" data-ago>%s</time>`, // digits and fixed words only
 		t.UTC().Format(time.RFC3339), t.UTC().Format("2006-01-02 15:04:05"), AgoText(t, now)))
 }
 

@@ -33,9 +33,9 @@ func newMarkdown() goldmark.Markdown {
 func (s *Site) Markdown(text string) template.HTML {
 	out := bounded{most: maxHTML}
 	if costly(text) || s.md.Convert([]byte(text), &out) != nil {
-		return template.HTML("<pre>\n" + template.HTMLEscapeString(text) + "</pre>\n") //nolint:gosec // escaped here
+		return template.HTML("<pre>\n" + template.HTMLEscapeString(text) + "</pre>\n") // escaped here
 	}
-	return template.HTML(out.String()) //nolint:gosec // careful and goldmark escape all text
+	return template.HTML(out.String()) // careful and goldmark escape all text
 }
 
 // careful renders what could reach out of the text.

@@ -47,6 +47,7 @@ type Page struct {
 	Menu    []menuGroup
 	Theme   string
 	Density string
+	Zone    string
 	Warning string
 	Notice  string
 	Version string
@@ -159,7 +160,7 @@ func (s *Site) write(w http.ResponseWriter, r *http.Request, status int, name st
 	if p.Caller != nil { // strangers need not know
 		p.Warning, p.Version, p.Menu = s.Warning, s.Version, menu(p.Caller.Role, p.Section)
 	}
-	p.Theme, p.Density, p.Path, p.absent = themeOf(r), densityOf(r), r.URL.RequestURI(), s.Absent
+	p.Theme, p.Density, p.Zone, p.Path, p.absent = themeOf(r), densityOf(r), zoneOf(r), r.URL.RequestURI(), s.Absent
 	return s.execute(w, r, status, name, "layout.html", p)
 }
 
@@ -224,6 +225,14 @@ func AsAttachment(w http.ResponseWriter, kind, name string) {
 	h := w.Header()
 	h.Set("Content-Type", kind)
 	h.Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
+}
+
+// AsText lets a browser show text that others wrote, and make nothing of it.
+func AsText(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", TextKind)
+	h.Set("Content-Disposition", "inline")
 	h.Set("Content-Security-Policy", "sandbox; default-src 'none'")
 }
 

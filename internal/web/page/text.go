@@ -1,7 +1,9 @@
 package page
 
 import (
+	"regexp"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/lineshaft/lineshaft"
@@ -100,4 +102,12 @@ func codeLength(text string) int {
 // OneLine is the beginning of a text, for a summary.
 func OneLine(text string, most int) string {
 	return lineshaft.Clip(strings.Join(strings.Fields(lineshaft.CutBytes(Plain(text), 4*most)), " "), most)
+}
+
+// formula is what a spreadsheet takes for the beginning of one. Some separate cells by semicolons.
+var formula = regexp.MustCompile(`(^|;)(\s*)([=+\-@＝＋－＠])`)
+
+// Cell is a text on one line that no spreadsheet takes for a formula.
+func Cell(text string) string {
+	return formula.ReplaceAllString(strings.Join(strings.FieldsFunc(text, unicode.IsControl), " "), "$1$2'$3")
 }

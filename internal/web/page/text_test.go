@@ -59,3 +59,23 @@ func FuzzShow(f *testing.F) {
 		}
 	})
 }
+
+func TestI2CellsAreNoFormulas(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"":                       "",
+		"Fix the build":          "Fix the build",
+		"a-b = c":                "a-b = c",
+		"=1+1":                   "'=1+1",
+		" @x":                    " '@x",
+		"\n=2\tb":                "'=2 b",
+		"＝1+1":                   "'＝1+1",
+		"Fix;=cmd|' /C calc'!A0": "Fix;'=cmd|' /C calc'!A0",
+		"Fix; +1;-2":             "Fix; '+1;'-2",
+		"two\r\nlines":           "two lines",
+	} {
+		if got := Cell(text); got != want {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package platform
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/access"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
@@ -93,10 +95,11 @@ func (f auditForm) Only(by, value string) string {
 	return f.address("/audit")
 }
 
-// auditRow is an entry with where its target is shown.
+// auditRow is an entry with the name of its target, and where that is shown.
 type auditRow struct {
 	lineshaft.AuditEntry
 
+	Name    string
 	Href    string
 	Details []page.Option
 }
@@ -120,7 +123,11 @@ func (s pages) auditPage(r *page.Request) error {
 	if err == nil {
 		var found access.AuditPage
 		if found, err = s.Control.ListAudit(r.Context(), r.Caller, access.AuditQuery{Filter: filter, Limit: auditPerPage, Cursor: r.Cursor()}); err == nil {
-			data.fill(found.Entries)
+			var names auditNames
+			if names, err = s.auditNames(r, found.Entries); err != nil {
+				return err
+			}
+			data.fill(found.Entries, names)
 			data.Pager = r.Pager(found.Next)
 			p.Data = data
 			return r.Render("audit", p)
@@ -130,9 +137,77 @@ func (s pages) auditPage(r *page.Request) error {
 	return r.Again("audit", p, err)
 }
 
-func (d *auditData) fill(entries []lineshaft.AuditEntry) {
+// auditNames are names that entries do not hold, and where what has them is shown, by its type and its id.
+type auditNames map[string]map[string]page.Option
+
+// auditNames reads the titles of runs and the names of factories, once each for a page, and each key and live session that
+// the entries are about.
+func (s pages) auditNames(r *page.Request, entries []lineshaft.AuditEntry) (auditNames, error) {
+	names := auditNames{"run": {}, "factory": {}, "api_key": {}, "session": {}}
+	var runIDs []string
+	factories := false
 	for _, entry := range entries {
-		row := auditRow{AuditEntry: entry, Href: auditTarget(entry)}
+		var err error
+		switch _, known := names[entry.TargetType][entry.TargetID]; {
+		case known:
+		case entry.TargetType == "run":
+			runIDs = append(runIDs, entry.TargetID)
+		case entry.TargetType == "factory":
+			factories = factories || entry.Detail["name"] == ""
+		case entry.TargetType == "api_key":
+			names["api_key"][entry.TargetID], err = s.auditedKey(r, entry.TargetID)
+		case entry.TargetType == "session":
+			names["session"][entry.TargetID], err = s.auditedSession(r, entry.TargetID)
+		}
+		if base.IgnoreNotFound(err) != nil {
+			return nil, err
+		}
+	}
+	if len(runIDs) > 0 {
+		found, err := s.Control.RunsByID(r.Context(), r.Caller, runIDs)
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range found {
+			names["run"][run.ID] = page.Option{Name: run.Title, Value: page.Under("runs", run.ID)}
+		}
+	}
+	if !factories {
+		return names, nil
+	}
+	found, err := s.FactoryNames(r.Context(), r.Caller)
+	for uid, name := range found {
+		names["factory"][uid] = page.Option{Name: name}
+	}
+	return names, err
+}
+
+// auditedKey is a key in the list of those that can be used, or have ended.
+func (s pages) auditedKey(r *page.Request, id string) (page.Option, error) {
+	key, err := s.Control.GetAPIKey(r.Context(), r.Caller, id)
+	if err != nil {
+		return page.Option{}, err
+	}
+	at := "/keys"
+	if !key.Usable(time.Now()) {
+		at += "?show=ended"
+	}
+	return page.Option{Name: key.Name, Value: at + "#key-" + key.ID}, nil
+}
+
+// auditedSession is a browser that is still signed in.
+func (s pages) auditedSession(r *page.Request, id string) (page.Option, error) {
+	session, err := s.Control.GetSession(r.Context(), r.Caller, id)
+	if err != nil {
+		return page.Option{}, err
+	}
+	return page.Option{Name: page.BrowserName(session.UserAgent), Value: "/sessions?of=everybody#session-" + session.ID}, nil
+}
+
+func (d *auditData) fill(entries []lineshaft.AuditEntry, names auditNames) {
+	for _, entry := range entries {
+		known := names[entry.TargetType][entry.TargetID]
+		row := auditRow{AuditEntry: entry, Name: cmp.Or(entry.Detail["name"], known.Name), Href: cmp.Or(known.Value, auditTarget(entry))}
 		for _, name := range slices.Sorted(maps.Keys(entry.Detail)) {
 			row.Details = append(row.Details, page.Option{Name: name, Value: entry.Detail[name]})
 		}
@@ -140,14 +215,28 @@ func (d *auditData) fill(entries []lineshaft.AuditEntry) {
 	}
 }
 
-// auditTarget is where the target of an entry is shown, if it has a page that needs
-// no more than its id.
+// auditTarget is where the target of an entry is shown, if it has a page that its entry alone leads to.
 func auditTarget(e lineshaft.AuditEntry) string {
-	nouns := map[string]string{
-		"run": "runs", "secret": "secrets", "environment": "environments", "schedule": "schedules", "factory": "factories", "agent": "agents",
+	if e.TargetID == "" || strings.HasSuffix(e.Action, ".delete") {
+		return ""
 	}
-	if noun := nouns[e.TargetType]; noun != "" && e.TargetID != "" && !strings.HasSuffix(e.Action, ".delete") {
-		return page.Under(noun, e.TargetID)
+	switch e.TargetType {
+	case "secret", "environment", "schedule", "agent", "notification":
+		return page.Under(e.TargetType+"s", e.TargetID)
+	case "factory":
+		return page.FactoryAddress(e.TargetID)
+	case "automation":
+		if factory := e.Detail["factory"]; factory != "" {
+			return page.AutomationAddress(factory, e.TargetID)
+		}
+	case "webhook":
+		if factory := e.Detail["factory_uid"]; factory != "" {
+			return page.WebhookAddress(factory, e.TargetID)
+		}
+	case "delivery":
+		if factory, webhook := e.Detail["factory_uid"], e.Detail["webhook"]; factory != "" && webhook != "" {
+			return page.WebhookAddress(factory, webhook) + page.Under("deliveries", e.TargetID)
+		}
 	}
 	return ""
 }

@@ -69,7 +69,7 @@ func (s pages) editEnvironmentPage(r *page.Request, found *lineshaft.Environment
 
 // environmentForm is the page of the form for an environment, or for a new one.
 func (s pages) environmentForm(r *page.Request, stored *lineshaft.EnvironmentDetail, form environmentForm) page.Page {
-	form.SecretNames = s.secretNames(r)
+	form.SecretNames = s.SecretNames(r)
 	p := page.Below("environments", "New environment", nil)
 	form.Action, form.Back, form.Verb = "/environments", "/environments", "Create environment"
 	if stored != nil {
@@ -78,24 +78,6 @@ func (s pages) environmentForm(r *page.Request, stored *lineshaft.EnvironmentDet
 	}
 	p.Data = form
 	return p
-}
-
-// secretNames are offered while one types, to readers who may know them.
-func (s pages) secretNames(r *page.Request) []string {
-	if !r.Caller.Role.May(lineshaft.PermissionSecrets) || len(r.Caller.FactoryUIDs) > 0 {
-		return nil
-	}
-	found, err := s.Control.ListSecrets(r.Context(), r.Caller, secretsPerPage, "")
-	if err != nil {
-		return nil // the form works without
-	}
-	var names []string
-	for _, secret := range found.Items {
-		if secret.Kind == lineshaft.SecretManaged {
-			names = append(names, secret.Name)
-		}
-	}
-	return names
 }
 
 func (s pages) createEnvironment(r *page.Request) error {

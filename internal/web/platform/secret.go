@@ -134,7 +134,7 @@ func (s pages) askDeleteSecret(r *page.Request) (page.Removal, error) {
 		Section: "secrets", Crumbs: page.Way("secrets").To(secret.Name, at), Kind: "secret", Name: secret.Name, Verb: "Delete", Uses: uses, Back: at,
 		ID: secret.Name, Done: "The secret " + secret.Name + " is deleted.",
 		Effects: []string{
-			"No factory, agent, automation, environment or webhook names it.",
+			"No factory, agent, automation, schedule, environment or webhook names it.",
 			"The value is gone for good. A run that still asks for it fails and says which secret is missing.",
 		},
 	}, err

@@ -9,6 +9,7 @@ import (
 func (s pages) workerRoutes() []page.Route {
 	return []page.Route{
 		page.Get("/workers", lineshaft.PermissionServerRead, page.Show("workers", s.workersPage)),
+		page.Get("/workers/{id}/runs", lineshaft.PermissionServerRead, page.Show("worker", s.workerPage)),
 		page.Get("/workers/now", lineshaft.PermissionServerRead, page.With(s.workersPage, s.workersNow)),
 	}
 }
@@ -19,6 +20,8 @@ type workerRow struct {
 
 	Own  bool
 	Load int
+	// Href is its page.
+	Href string
 }
 
 type waitingRow struct {
@@ -56,6 +59,7 @@ func (s pages) workersPage(r *page.Request) (page.Page, error) {
 	}
 	for _, worker := range connected {
 		row := workerRow{Worker: worker, Own: worker.WorkerHost == lineshaft.HostedWorker}
+		row.Href = page.Under("workers", worker.WorkerHost, "runs")
 		if worker.Capacity > 0 {
 			row.Load = min(100*worker.Running/worker.Capacity, 100)
 		}

@@ -49,7 +49,7 @@ func (s pages) newRunForm(r *page.Request, data newRunData) (p page.Page, err er
 	if s.Standard != nil {
 		data.Standard = s.Standard()
 	}
-	data.Agents, err = s.AgentOptions(r, data.Options.names["factory"])
+	data.Agents, err = s.PartOptions(r, "agent", data.Options.names["factory"])
 	return page.Below("runs", "New run", data), err
 }
 
@@ -131,7 +131,7 @@ func (d newRunData) request() lineshaft.NewRun {
 
 // runOptions is what the runs of this server can be filtered by.
 type runOptions struct {
-	Factories, Agents, Environments, Schedules, Hosts []page.Option
+	Factories, Agents, Automations, Webhooks, Environments, Schedules, Hosts []page.Option
 
 	names filterNames
 }
@@ -141,6 +141,15 @@ func (runOptions) States() []lineshaft.RunState { return lineshaft.RunStates() }
 
 // Sources are where this server's runs come from.
 func (runOptions) Sources() []lineshaft.Source { return lineshaft.Sources()[:10] }
+
+// Codes are why runs fail.
+func (runOptions) Codes() []page.Option {
+	var list []page.Option
+	for _, code := range lineshaft.Codes() {
+		list = append(list, page.Option{Value: string(code), Name: string(code)})
+	}
+	return list
+}
 
 func (s pages) runOptions(r *page.Request) (runOptions, error) {
 	var o runOptions

@@ -24,6 +24,7 @@ func (s pages) runRoutes() []page.Route {
 		page.Get("/runs/{id}/events", see, s.runEvents),
 		page.Get("/runs/{id}/find", see, page.InTurn(s.runFind)),
 		page.Get("/runs/{id}/time", see, page.InTurn(s.runTime)),
+		page.Get("/runs/{id}/outline", see, page.InTurn(s.runOutline)),
 		page.Get("/runs/{id}/changes", see, page.InTurn(page.Show("runchanges", s.runChangesPage))),
 		page.Get("/runs/{id}/compare", see, page.InTurn(page.Show("runcompare", s.runComparePage))),
 		page.Get("/runs/{id}/log", see, s.runLog),

@@ -129,7 +129,7 @@ func (s pages) matchingRuns(r *page.Request, given url.Values) (cancelData, erro
 
 // liveStates are those of the states, or of all, that can be left by cancelling.
 func liveStates(states []lineshaft.RunState) []lineshaft.RunState {
-	if len(states) == 0 {
+	if states == nil { // none at all is another thing
 		states = lineshaft.RunStates()
 	}
 	live := []lineshaft.RunState{}

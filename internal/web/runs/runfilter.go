@@ -37,7 +37,7 @@ func many[T ~string](name string, known []T, into func(f *lineshaft.RunFilter) *
 	return func(f *lineshaft.RunFilter, values []string) error {
 		for _, value := range values {
 			if !slices.Contains(known, T(value)) {
-				return lineshaft.Invalid(name, "%q is not known; choose one of the list", value)
+				return lineshaft.Invalid(name, "%q is not known; choose one from the list", value)
 			}
 			*into(f) = append(*into(f), T(value))
 		}
@@ -66,14 +66,43 @@ func parseMoment(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
+// tagged is a filter on what the server writes into the metadata of runs.
+func tagged(key string) func(*lineshaft.RunFilter, []string) error {
+	return func(f *lineshaft.RunFilter, values []string) error {
+		putMetadata(f, key, values[0])
+		return nil
+	}
+}
+
+func putMetadata(f *lineshaft.RunFilter, key, value string) {
+	if f.Metadata == nil {
+		f.Metadata = map[string]string{}
+	}
+	if had, ok := f.Metadata[key]; ok && had != value {
+		f.States = []lineshaft.RunState{} // no run has both
+	}
+	f.Metadata[key] = value
+}
+
+// setError selects runs with a code: those that failed, unless states are chosen. So the list follows
+// the index of these states.
+func setError(f *lineshaft.RunFilter, values []string) error {
+	if f.ErrorCode = lineshaft.Code(values[0]); !slices.Contains(lineshaft.Codes(), f.ErrorCode) {
+		return lineshaft.Invalid("error", "there is no error code %q; choose one from the list", values[0])
+	}
+	if f.States == nil {
+		f.States = []lineshaft.RunState{lineshaft.Failed, lineshaft.Errored}
+	}
+	return nil
+}
+
 func setMetadata(f *lineshaft.RunFilter, values []string) error {
-	f.Metadata = map[string]string{}
 	for _, pair := range values {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
 			return lineshaft.Invalid("meta", "%q is not a key and a value; write it like team=web", pair)
 		}
-		f.Metadata[key] = value
+		putMetadata(f, key, value)
 	}
 	if len(f.Metadata) > lineshaft.MaxMetadataFilters {
 		return lineshaft.Invalid("meta", "%d pairs are too many; at most %d are allowed", len(f.Metadata), lineshaft.MaxMetadataFilters)
@@ -93,11 +122,14 @@ func filterFields() []filterField {
 			return nil
 		}},
 		{"agent", "Agent", "of the agent %s", one(func(f *filter) *string { return &f.Executor })},
+		{"automation", "Automation", "of the automation %s", tagged(lineshaft.MetadataAutomation)},
+		{"webhook", "Webhook", "of the webhook %s", tagged(lineshaft.MetadataWebhook)},
 		{"environment", "Environment", "in the environment %s", one(func(f *filter) *string { return &f.EnvironmentID })},
 		{"creator", "Creator", "started by %s", one(func(f *filter) *string { return &f.Creator })},
 		{"host", "Worker", "on the worker %s", one(func(f *filter) *string { return &f.WorkerHost })},
 		{"schedule", "Schedule", "of the schedule %s", one(func(f *filter) *string { return &f.ScheduleID })},
 		{"model", "Model", "with the model %s", one(func(f *filter) *string { return &f.ModelID })},
+		{"error", "Error code", "with the error code %s", setError},
 		{"skill", "Skill", "with the skill %s", one(func(f *filter) *string { return &f.SkillSpec })},
 		{"ancestor", "Below run", "below the run %s", one(func(f *filter) *string { return &f.AncestorRunID })},
 		{"after", "Created from", "created at or after %s", moment("after", func(f *filter) *time.Time { return &f.CreatedAfter })},
@@ -223,6 +255,13 @@ func (v runView) Get(name string) string { return v.Values.Get(name) }
 
 // Filtered says that the list does not show all runs.
 func (v runView) Filtered() bool { return !v.Query.Filter.IsZero() }
+
+// OnlyStates says that the list shows all runs of some states, or of all.
+func (v runView) OnlyStates() bool {
+	f := v.Query.Filter
+	f.States = nil
+	return f.IsZero()
+}
 
 // filterChip is a value of a filter that is set, and the list without it.
 type filterChip struct{ Label, Text, Href string }

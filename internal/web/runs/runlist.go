@@ -1,8 +1,10 @@
 package runs
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -17,6 +19,7 @@ func (s pages) runListRoutes() []page.Route {
 	return []page.Route{
 		page.Get("/runs", see, page.InTurn(s.runsPage)),
 		page.Get("/runs/rows", see, page.InTurn(s.runRows)),
+		page.Get("/runs/export", see, s.exportRuns),
 		page.Get("/runs/live", see, s.runsLive),
 		page.Get("/runs/new", start, page.Show("newrun", s.newRunPage)),
 		page.Post("/runs", start, s.startRun),
@@ -67,6 +70,36 @@ type runListData struct {
 	MayPick, MayCancelAll bool
 	Options               runOptions
 	Creator               string
+	// Counts are how many runs are in each state that is not final, of a list of nothing else.
+	Counts stateCounts
+}
+
+// stateCounts are numbers of runs as the chips of their states show them.
+type stateCounts map[lineshaft.RunState]string
+
+// mostCounted is how far runs in one state are counted for their chip.
+const mostCounted = 100
+
+// countStates counts runs that have not ended, unless the list has other filters than states: the numbers would
+// not be its own. What is not counted has an empty text.
+func (s pages) countStates(r *page.Request, count bool) (stateCounts, error) {
+	counts := stateCounts{}
+	for _, state := range lineshaft.RunStates() {
+		counts[state] = ""
+	}
+	if !count {
+		return counts, nil
+	}
+	found, err := s.Control.CountActive(r.Context(), r.Caller, mostCounted)
+	for _, one := range found {
+		if one.Count > 0 {
+			counts[one.State] = page.Count(one.Count)
+		}
+		if one.Count == mostCounted {
+			counts[one.State] += "+"
+		}
+	}
+	return counts, err
 }
 
 // Live is the address of the changes to this list.
@@ -78,6 +111,13 @@ func (d runListData) Live() string {
 	values.Del("cursor")
 	values.Del("sort")
 	return page.WithQuery("/runs/live", values)
+}
+
+// Export is the address of this list as a file, from its beginning.
+func (d runListData) Export() string {
+	values := maps.Clone(d.View.Values)
+	values.Del("cursor")
+	return page.WithQuery("/runs/export", values)
 }
 
 // First is the address of the first page, from a later one.
@@ -101,12 +141,10 @@ func (d runListData) Unfiltered() string { return runView{}.Address("sort", d.Vi
 
 // More says that a filter is set that the form keeps folded.
 func (d runListData) More() bool {
-	for _, name := range []string{"source", "factory", "agent", "environment", "schedule", "host", "model", "creator", "after", "before", "meta"} {
-		if d.View.Get(name) != "" {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{
+		"source", "factory", "agent", "automation", "webhook", "environment", "schedule", "host", "model", "error", "creator",
+		"after", "before", "meta",
+	}, func(name string) bool { return d.View.Get(name) != "" })
 }
 
 // Kept are values of filters that have no field in the form, or more
@@ -159,7 +197,7 @@ func (s pages) runsPage(r *page.Request) error {
 		return err
 	}
 	if part {
-		return r.Fragment("runs", "list", data)
+		return r.Fragment("runs", "list-again", data)
 	}
 	return r.Render("runs", page.Of("runs", data))
 }
@@ -183,11 +221,16 @@ func (s pages) runList(r *page.Request, view runView) (runListData, error) {
 	if err != nil {
 		return runListData{}, err
 	}
-	if !r.Asked() || view.Get("agent") != "" { // the form stays when only its list is read again
-		if options.Agents, err = s.AgentOptions(r, options.names["factory"]); err != nil {
+	for noun, list := range map[string]*[]page.Option{
+		"agent": &options.Agents, "automation": &options.Automations, "webhook": &options.Webhooks,
+	} {
+		if r.Asked() && view.Get(noun) == "" { // the form stays when only its list is read again
+			continue
+		}
+		if *list, err = s.PartOptions(r, noun, options.names["factory"]); err != nil {
 			return runListData{}, err
 		}
-		options.names["agent"] = byValue(options.Agents)
+		options.names[noun] = byValue(*list)
 	}
 	found, err := s.Control.ListRuns(r.Context(), r.Caller, view.Query)
 	if err != nil {
@@ -203,7 +246,8 @@ func (s pages) runList(r *page.Request, view runView) (runListData, error) {
 	options.names["creator"] = creatorNames(r.Caller, found.Runs)
 	data.Creator = options.names.text("creator", view.Get("creator"))
 	data.Chips = view.chips(options.names)
-	return data, nil
+	data.Counts, err = s.countStates(r, view.OnlyStates())
+	return data, err
 }
 
 func rowsOf(c lineshaft.Caller, runs []lineshaft.Run, factories map[string]string) []runRow {
@@ -220,6 +264,12 @@ func rowsOf(c lineshaft.Caller, runs []lineshaft.Run, factories map[string]strin
 	return rows
 }
 
+// rowsAgain are rows that have changed, with the numbers at the states.
+type rowsAgain struct {
+	Rows   []runRow
+	Counts stateCounts
+}
+
 // runRows reads rows again that have changed.
 func (s pages) runRows(r *page.Request) error {
 	runs, err := s.Control.RunsByID(r.Context(), r.Caller, r.URL.Query()["id"])
@@ -230,5 +280,9 @@ func (s pages) runRows(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	return r.Fragment("runs", "rows-again", rowsOf(r.Caller, runs, factories))
+	counts, err := s.countStates(r, r.URL.Query().Get("counts") != "")
+	if err != nil {
+		return err
+	}
+	return r.Fragment("runs", "rows-again", rowsAgain{rowsOf(r.Caller, runs, factories), counts})
 }

@@ -46,7 +46,7 @@ func (s pages) runsLive(r *page.Request) error {
 		cursor = view.Query.Cursor
 	}
 	filter := view.Query.Filter
-	filter.States = nil // a run that leaves the states of the list is also reported
+	filter.States, filter.ErrorCode = nil, "" // a run that leaves the list by what becomes of it is also reported
 	ctx, cancel := s.WhileLive(r.Context(), r.Caller)
 	defer cancel()
 	changes, err := s.Control.FollowStates(ctx, r.Caller, filter, cursor)
@@ -63,7 +63,7 @@ func (s pages) runsLive(r *page.Request) error {
 		if len(found) == 0 {
 			err = out.Raw(sse.Beat)
 		} else {
-			err = out.Message(found[len(found)-1].Cursor, "", changesOf(found, view.Query.Filter.States))
+			err = out.Message(found[len(found)-1].Cursor, "", changesOf(found, view.Query.Filter))
 		}
 	}
 	return nil // the reader is gone or the server stops; the browser reconnects
@@ -97,7 +97,7 @@ func gatherChanges(ctx context.Context, changes *stream.States) ([]stream.StateC
 }
 
 // changesOf is a message of the stream, with each run once.
-func changesOf(found []stream.StateChange, states []lineshaft.RunState) runChanges {
+func changesOf(found []stream.StateChange, filter lineshaft.RunFilter) runChanges {
 	var message runChanges
 	byID := map[string]*runChange{}
 	for _, change := range found {
@@ -112,7 +112,7 @@ func changesOf(found []stream.StateChange, states []lineshaft.RunState) runChang
 			message.Runs = append(message.Runs, known)
 		}
 		known.Born = known.Born || told.From == ""
-		known.Fits = selects(states, told.To)
+		known.Fits = selects(filter.States, told.To) && (filter.ErrorCode == "" || filter.ErrorCode == told.ErrorCode)
 	}
 	if len(message.Runs) > mostChanges {
 		return runChanges{Many: true}
@@ -121,5 +121,5 @@ func changesOf(found []stream.StateChange, states []lineshaft.RunState) runChang
 }
 
 func selects(states []lineshaft.RunState, state lineshaft.RunState) bool {
-	return len(states) == 0 || slices.Contains(states, state)
+	return states == nil || slices.Contains(states, state)
 }

@@ -69,10 +69,12 @@ func (s pages) oneEvent(r *page.Request, text string) error {
 	if len(read.Events) == 0 {
 		return lineshaft.NotFound("event", text)
 	}
-	page.AsAttachment(r.W, page.TextKind, fmt.Sprintf("run-%s-%d.txt", r.PathValue("id"), sequence))
 	whole := eventText(read.Events[0])
 	if r.FormValue("shown") != "" {
+		page.AsText(r.W)
 		whole = page.Plain(whole) // as the page has its beginning
+	} else {
+		page.AsAttachment(r.W, page.TextKind, fmt.Sprintf("run-%s-%d.txt", r.PathValue("id"), sequence))
 	}
 	_, _ = r.W.Write([]byte(whole)) // a reader that went away is nobody's error
 	return nil

@@ -71,7 +71,13 @@ func (s pages) runLive(ctx context.Context, c lineshaft.Caller, run *lineshaft.R
 	if err != nil {
 		return live, err
 	}
-	live.Phases = timeline(run, executions)
+	var steps []lineshaft.Event
+	if len(executions) > 0 {
+		if steps, err = s.setUpSteps(ctx, c, run.ID, 0, timelineSteps); err != nil {
+			return live, err
+		}
+	}
+	live.Phases = timeline(run, executions, steps)
 	children, err := s.Control.ListRuns(ctx, c, lineshaft.RunQuery{
 		Filter: lineshaft.RunFilter{ParentRunID: run.ID}, Sort: lineshaft.SortCreated, Limit: shownChildren,
 	})
@@ -251,7 +257,7 @@ func (s pages) origins(ctx context.Context, c lineshaft.Caller, run *lineshaft.R
 	if run.ScheduleID != "" {
 		o := origin{"Schedule", run.ScheduleID, "/schedules"}
 		if schedule, err := s.Control.GetSchedule(ctx, c, run.ScheduleID); err == nil {
-			o.Name = schedule.Name
+			o.Name, o.Href = schedule.Name, page.Under("schedules", run.ScheduleID)
 		}
 		list = append(list, o)
 	}
@@ -266,7 +272,7 @@ func (s pages) origins(ctx context.Context, c lineshaft.Caller, run *lineshaft.R
 
 func (s pages) agentOfRun(ctx context.Context, c lineshaft.Caller, uid string) (*lineshaft.Agent, error) {
 	if uid == "" || !c.Role.May(lineshaft.PermissionFactoriesRead) {
-		return nil, nil //nolint:nilnil // no agent, and none to be named
+		return nil, nil // no agent, and none to be named
 	}
 	return s.Control.GetAgent(ctx, c, uid)
 }

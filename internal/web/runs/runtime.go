@@ -2,6 +2,8 @@ package runs
 
 import (
 	"cmp"
+	"context"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -18,17 +20,27 @@ const (
 	slowest = 5
 	// shortest is below what the time of a model is not worth a line.
 	shortest = 10 * time.Millisecond
+	// longLog is from how many events on a log is read less often: each time it is read from its beginning.
+	longLog = 10_000
+	// setUpsRead is of how many set-ups the steps are read: follow-ups on other machines have their own.
+	setUpsRead = 10
+	// stepsRead is how many steps of a set-up are read: there are at most 100 commands and 50 repositories.
+	stepsRead = 500
+	// longestStep is the longest that a step takes, in seconds, whatever a worker says.
+	longestStep = 7 * 24 * 60 * 60
 )
 
 // span is a stretch of a run's time and what it went into.
 type span struct {
-	// Kind is wait, setup, ask, model or tool.
+	// Kind is wait, setup, ask, model or tool; or step, which is a part of a set-up.
 	Kind, Name string
 	Sequence   int64
 	From       time.Time
 	Until      time.Time
 	// Failed says that it did not go well, Now that it still lasts.
 	Failed, Now bool
+	// last is the event that ended it; 0 for none yet.
+	last int64
 	// X and W are its place and its width, of 1000.
 	X, W string
 }
@@ -106,7 +118,7 @@ func (s *spanner) thought(e lineshaft.Event, name string) {
 // enter ends what lasted in the state before, and begins what lasts in the next.
 func (s *spanner) enter(e lineshaft.Event, to lineshaft.RunState) {
 	if s.state >= 0 {
-		s.spans[s.state].Until = e.Time
+		s.spans[s.state].Until, s.spans[s.state].last = e.Time, e.Sequence
 	}
 	s.thought(e, "Agent")
 	s.thinks, s.state = time.Time{}, -1
@@ -128,6 +140,76 @@ func (s *spanner) enter(e lineshaft.Event, to lineshaft.RunState) {
 		return
 	}
 	s.state = s.begin(one)
+}
+
+// setUps are the places of the longest set-ups so far.
+func (s *spanner) setUps(now time.Time) (places []int) {
+	for i, one := range s.spans {
+		if one.Kind == "setup" {
+			places = append(places, i)
+		}
+	}
+	took := func(place int) time.Duration {
+		if place == s.state {
+			return now.Sub(s.spans[place].From)
+		}
+		return s.spans[place].Took()
+	}
+	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(took(b), took(a)) })
+	return places[:min(len(places), setUpsRead)]
+}
+
+// explain says how a set-up began, and adds its steps: what its part of the log says of the environment.
+func (s *spanner) explain(place int, events []lineshaft.Event) {
+	for _, e := range events {
+		d, ok := decode[lineshaft.NoticeData](e)
+		if !ok || d.Environment == nil {
+			continue
+		}
+		if how := startOf(*d.Environment); how != "" {
+			s.spans[place].Name = "Set-up: " + how
+		}
+		name := partOf(*d.Environment)
+		if name == "" {
+			continue
+		}
+		from := e.Time.Add(-time.Duration(min(max(0, d.Environment.TookSeconds), longestStep) * float64(time.Second)))
+		if began := s.spans[place].From; from.Before(began) { // the clocks of a worker and a server differ
+			from = began
+		}
+		s.begin(span{Kind: "step", Name: name, Sequence: e.Sequence, From: from, Until: e.Time})
+	}
+}
+
+// startOf says how an environment was made ready; empty for other steps.
+func startOf(step lineshaft.EnvironmentStep) string {
+	switch step.Step {
+	case "warm":
+		return "warm, on layer " + page.OneLine(step.Layer, 40)
+	case "newer":
+		return "warm, on layer " + page.OneLine(step.Layer, 40) + " of an earlier commit"
+	case "cold":
+		return "cold: " + page.OneLine(step.Reason, 160)
+	}
+	return ""
+}
+
+// partOf names a part of the work; empty for other steps.
+func partOf(step lineshaft.EnvironmentStep) string {
+	name := page.OneLine(step.Name, 120)
+	switch step.Step {
+	case "warm", "files":
+		return "Files of layer " + page.OneLine(step.Layer, 40)
+	case "clone":
+		return "Clone of " + name
+	case "checkout":
+		return "Check-out of " + name
+	case "command":
+		return "Set-up command: " + name
+	case "refresh":
+		return "Refresh command: " + name
+	}
+	return ""
 }
 
 func (s *spanner) endCalls(at time.Time, now bool) {
@@ -175,8 +257,8 @@ type timeData struct {
 	All time.Duration
 	// Cut says that the log is longer than was read.
 	Cut bool
-	// Live says that the run has not ended.
-	Live bool
+	// Again is after how many seconds it is read again next to the transcript; 0 once the run has ended.
+	Again int
 }
 
 // runTime shows where the time of a run went: on its own page, or next to the transcript.
@@ -186,7 +268,7 @@ func (s pages) runTime(r *page.Request) error {
 		return err
 	}
 	all, end := newSpanner(), s.Now()
-	_, cut, err := s.scan(r, run.ID, 0, runs.EventMatch{Types: spanTypes}, func(e lineshaft.Event) bool {
+	last, cut, err := s.scan(r, run.ID, 0, runs.EventMatch{Types: spanTypes}, func(e lineshaft.Event) bool {
 		all.add(e)
 		end = e.Time
 		return true
@@ -197,14 +279,40 @@ func (s pages) runTime(r *page.Request) error {
 	if !run.State.Terminal() && !cut {
 		end = s.Now()
 	}
+	for _, place := range all.setUps(end) {
+		from, until := all.spans[place].Sequence, cmp.Or(all.spans[place].last, math.MaxInt64)
+		steps, err := s.setUpSteps(r.Context(), r.Caller, run.ID, from, until)
+		if err != nil {
+			return err
+		}
+		all.explain(place, steps)
+	}
 	data := timeOf(all.finish(end))
-	data.Run, data.Cut, data.Live = run, cut, !run.State.Terminal()
+	data.Run, data.Cut, data.Again = run, cut, againAfter(run.State, last)
 	if r.Asked() {
 		return r.Fragment("runtime", "beside", data)
 	}
 	p := page.Below("runs", run.Title, data)
 	p.Mark, p.Icon = stateMark(run.State), stateKind(run.State)
 	return r.Render("runtime", p)
+}
+
+// setUpSteps reads what a stretch of a log, or its beginning if it is long, says of how the environment was made ready.
+func (s pages) setUpSteps(ctx context.Context, c lineshaft.Caller, runID string, after, until int64) ([]lineshaft.Event, error) {
+	match := runs.EventMatch{Types: []lineshaft.EventType{lineshaft.EventNotice}, Words: []string{"environment"}, Until: until}
+	found, err := s.Control.FindEvents(ctx, c, runID, after, match, stepsRead)
+	return found.Events, err
+}
+
+// againAfter is after how many seconds the time of a run is read again.
+func againAfter(state lineshaft.RunState, events int64) int {
+	switch {
+	case state.Terminal():
+		return 0
+	case events > longLog:
+		return 60
+	}
+	return 10
 }
 
 // timeOf places the stretches next to each other and adds them up.

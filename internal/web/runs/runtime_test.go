@@ -75,6 +75,71 @@ func TestI2Spans(t *testing.T) {
 	}
 }
 
+// I-2, X-14: the set-up says how it began, and each of its steps is there with what it cost.
+func TestI2SpansOfSetUp(t *testing.T) {
+	t.Parallel()
+	step := func(seconds int, sequence int64, environment string) lineshaft.Event {
+		return after(seconds, sequence, lineshaft.EventNotice, `{"level":"info","text":"x","environment":{`+environment+`}}`)
+	}
+	for name, tc := range map[string]struct {
+		steps []lineshaft.Event
+		want  string
+	}{
+		"cold": {[]lineshaft.Event{
+			step(2, 3, `"step":"cold","reason":"nothing like it was prepared"`), step(6, 4, `"step":"clone","name":"acme/shop","took_seconds":4`),
+			step(30, 5, `"step":"command","name":"npm ci","took_seconds":24`),
+		}, "setup Set-up: cold: nothing like it was prepared #2 30s|step Clone of acme/shop #4 4s|step Set-up command: npm ci #5 24s"},
+		"warm": {
+			[]lineshaft.Event{step(3, 3, `"step":"warm","layer":"4f0c9a1b7d2e","took_seconds":0.5`)},
+			"setup Set-up: warm, on layer 4f0c9a1b7d2e #2 30s|step Files of layer 4f0c9a1b7d2e #3 500ms",
+		},
+		"newer": {[]lineshaft.Event{
+			step(3, 3, `"step":"files","layer":"4f0c","took_seconds":1`), step(5, 4, `"step":"checkout","name":"acme/shop","took_seconds":2`),
+			step(9, 5, `"step":"refresh","name":"npm install","took_seconds":4`), step(9, 6, `"step":"newer","layer":"4f0c","took_seconds":7`),
+		}, "setup Set-up: warm, on layer 4f0c of an earlier commit #2 30s|step Files of layer 4f0c #3 1s|" +
+			"step Check-out of acme/shop #4 2s|step Refresh command: npm install #5 4s"},
+		"warm, then cold": {[]lineshaft.Event{
+			step(3, 3, `"step":"files","layer":"4f0c","took_seconds":1`), step(4, 4, `"step":"cold","reason":"it was damaged"`),
+		}, "setup Set-up: cold: it was damaged #2 30s|step Files of layer 4f0c #3 1s"},
+		"what a worker with another clock says": {[]lineshaft.Event{
+			step(4, 3, `"step":"clone","name":"a/b","took_seconds":1e300`), step(-9, 4, `"step":"command","name":"c","took_seconds":-3`),
+			step(5, 5, `"step":"later","took_seconds":1`), step(5, 6, `"step":"kept","layer":"4f0c","took_seconds":1`),
+		}, "setup Set-up #2 30s|step Clone of a/b #3 2s"},
+	} {
+		all := newSpanner()
+		all.add(after(0, 1, lineshaft.EventState, `{"to":"QUEUED"}`))
+		all.add(after(2, 2, lineshaft.EventState, `{"to":"CLAIMED"}`))
+		all.add(after(32, 9, lineshaft.EventState, `{"to":"INPROGRESS"}`))
+		places := all.setUps(time.Unix(5000, 0))
+		if len(places) != 1 || all.spans[places[0]].Sequence != 2 || all.spans[places[0]].last != 9 {
+			t.Fatalf("the set-ups are %v of %+v", places, all.spans)
+		}
+		all.explain(places[0], tc.steps)
+		list := all.finish(time.Unix(1032, 0))
+		if got := strings.TrimPrefix(spansText(list), "wait Waiting for a worker #1 2s|"); got != tc.want {
+			t.Errorf("%s: %s", name, got)
+		}
+		if data := timeOf(list); data.Sums[1] != (spent{"setup", "Set-up", 30 * time.Second}) || len(data.Sums) != 2 {
+			t.Errorf("%s: steps are added to what they are a part of: %+v", name, data.Sums)
+		}
+	}
+}
+
+// H-14: of a run with many set-ups the longest are explained, the present one among them.
+func TestI2SetUpsAreBounded(t *testing.T) {
+	t.Parallel()
+	all := newSpanner()
+	for i := range 3 * setUpsRead {
+		all.add(after(100*i, int64(2*i+1), lineshaft.EventState, `{"to":"CLAIMED"}`))
+		all.add(after(100*i+i, int64(2*i+2), lineshaft.EventState, `{"to":"INPROGRESS"}`))
+	}
+	all.add(after(9000, 900, lineshaft.EventState, `{"to":"CLAIMED"}`))
+	places := all.setUps(time.Unix(20_000, 0))
+	if len(places) != setUpsRead || all.spans[places[0]].Sequence != 900 || all.spans[places[0]].last != 0 || all.spans[places[1]].Sequence != 59 {
+		t.Errorf("%d are read: %v", len(places), places)
+	}
+}
+
 // H-14: however many calls there are, the longest are drawn and no more.
 func TestI2SpansAreBounded(t *testing.T) {
 	t.Parallel()
@@ -168,6 +233,19 @@ func TestI2LongestWord(t *testing.T) {
 	} {
 		if got := longestWord(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestI2LongLogsAreReadLessOften(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		state  lineshaft.RunState
+		events int64
+		want   int
+	}{{lineshaft.InProgress, 10, 10}, {lineshaft.Blocked, longLog + 1, 60}, {lineshaft.Failed, 10, 0}, {lineshaft.Succeeded, longLog + 1, 0}} {
+		if got := againAfter(test.state, test.events); got != test.want {
+			t.Errorf("%s with %d events: again after %d s, want %d", test.state, test.events, got, test.want)
 		}
 	}
 }

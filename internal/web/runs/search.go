@@ -47,6 +47,7 @@ func (s pages) searchPage(r *page.Request) error {
 		return err
 	}
 	data := searchData{Text: text, Groups: searchGroups(found, factories), Titles: rowsOf(r.Caller, found.Titles, factories)}
+	data.Groups = append(data.Groups, searchCodes(text)...)
 	if err := s.searchTeam(r, &data); err != nil {
 		return err
 	}
@@ -108,6 +109,21 @@ func searchGroups(found overview.Found, factories map[string]string) []searchGro
 		add(kind.name, kind.icon, hits)
 	}
 	return groups
+}
+
+// searchCodes leads from an error code, or so much of one that it is no word of everyday, to the runs that failed with it.
+func searchCodes(text string) []searchGroup {
+	start := strings.ReplaceAll(strings.ToLower(text), " ", "_")
+	var hits []searchHit
+	for _, code := range lineshaft.Codes() {
+		if start == string(code) || strings.Contains(start, "_") && strings.HasPrefix(string(code), start) {
+			hits = append(hits, searchHit{Name: "Runs that failed with " + string(code), Href: runView{}.Address("error", string(code))})
+		}
+	}
+	if len(hits) == 0 {
+		return nil
+	}
+	return []searchGroup{{"Error codes", "runs", hits}}
 }
 
 // teamLimit is how many secrets are searched for a name.
@@ -174,7 +190,7 @@ func (s pages) searchTeam(r *page.Request, data *searchData) error {
 		}
 		for _, one := range found {
 			if fits(one.WorkerHost) {
-				workers = append(workers, searchHit{Name: one.WorkerHost, Href: "/workers"})
+				workers = append(workers, searchHit{Name: one.WorkerHost, Href: page.Under("workers", one.WorkerHost, "runs")})
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -16,21 +17,32 @@ type phase struct {
 	Name string
 	// Detail is the worker, or what ended it.
 	Detail string
-	At     time.Time
+	// Start is how the environment was made ready: warm from which layer, or cold and why.
+	Start string
+	At    time.Time
 	// Took is zero for a point in time and for what has not ended.
 	Took time.Duration
 	// Now says that it has not ended.
 	Now bool
 }
 
+// timelineSteps is how many of a run's first events are looked through for how its environment was made ready.
+const timelineSteps = 1000
+
 // timeline shows the life of a run: what it waited for, where each execution worked,
-// how long that took, and how it ended.
-func timeline(run *lineshaft.Run, executions []runs.Execution) []phase {
+// how long that took, and how it ended. The steps are what the log says of its environment.
+func timeline(run *lineshaft.Run, executions []runs.Execution, steps []lineshaft.Event) []phase {
+	starts := map[string]string{} // by execution: the last, because a warm start may turn into a cold one
+	for _, e := range steps {
+		if d, ok := decode[lineshaft.NoticeData](e); ok && d.Environment != nil {
+			starts[e.ExecutionID] = cmp.Or(startOf(*d.Environment), starts[e.ExecutionID])
+		}
+	}
 	var list []phase
 	waiting := run.CreatedAt
 	for _, e := range executions {
 		list = append(list, phase{Kind: "idle", Name: "Waited for a worker", At: waiting, Took: e.ClaimedAt.Sub(waiting)})
-		list = append(list, worked(e)...)
+		list = append(list, worked(e, starts[e.ID])...)
 		if waiting = e.EndedAt; !e.ContinuedAt.IsZero() {
 			waiting = e.ContinuedAt
 		}
@@ -57,9 +69,9 @@ func endOf(run *lineshaft.Run) time.Time {
 }
 
 // worked are the two parts of an execution: its preparation and the agent's work.
-func worked(e runs.Execution) []phase {
+func worked(e runs.Execution, start string) []phase {
 	name := fmt.Sprintf("Execution %d", e.Number)
-	preparing := phase{Kind: "busy", Name: name + ": prepared", Detail: e.WorkerHost, At: e.ClaimedAt}
+	preparing := phase{Kind: "busy", Name: name + ": prepared", Detail: e.WorkerHost, Start: start, At: e.ClaimedAt}
 	switch {
 	case !e.StartedAt.IsZero():
 		preparing.Took = e.StartedAt.Sub(e.ClaimedAt)

@@ -33,7 +33,7 @@ func TestI2Timeline(t *testing.T) {
 		}, "Waited for a worker 2.0 s|Execution 1: prepared 1.0 s|Execution 1: worked 1.0 s|Waited for a worker 2.0 s|Execution 2: prepared 1.0 s|Execution 2: working now"},
 	} {
 		var got []string
-		for _, p := range timeline(&tc.run, tc.executions) {
+		for _, p := range timeline(&tc.run, tc.executions, nil) {
 			line := page.Took(p.Took)
 			if p.Now {
 				line = "now"
@@ -43,6 +43,22 @@ func TestI2Timeline(t *testing.T) {
 		if strings.Join(got, "|") != tc.want {
 			t.Errorf("%s: %s", name, strings.Join(got, "|"))
 		}
+	}
+	// X-14: where an execution was prepared it says how, the last time that this was tried.
+	started := []runs.Execution{{ID: "e1", Number: 1, ClaimedAt: at(2), StartedAt: at(3), EndedAt: at(4)}, {ID: "e2", Number: 2, ClaimedAt: at(5)}}
+	steps := []lineshaft.Event{
+		told(1, lineshaft.EventNotice, `{"environment":{"step":"warm","layer":"4f0c"}}`), told(2, lineshaft.EventNotice, `{"environment":{"step":"cold","reason":"full"}}`),
+		told(3, lineshaft.EventNotice, `{"environment":{"step":"clone","name":"a/b"}}`), told(4, lineshaft.EventNotice, `{"environment":{"step":"newer","layer":"4f0c"}}`),
+	}
+	for i, of := range []string{"e1", "e1", "e1", "e2"} {
+		steps[i].ExecutionID = of
+	}
+	var got []string
+	for _, p := range timeline(&lineshaft.Run{State: lineshaft.Claimed, CreatedAt: at(0)}, started, steps) {
+		got = append(got, p.Start)
+	}
+	if strings.Join(got, "|") != "|cold: full|||warm, on layer 4f0c of an earlier commit" {
+		t.Errorf("the starts are %q", got)
 	}
 	for _, state := range lineshaft.RunStates() {
 		if stateKind(state) == "" {

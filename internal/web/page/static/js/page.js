@@ -35,8 +35,9 @@
     }
   });
 
-  // Times are those of the reader's clock, with UTC in the tooltip. Without this script they
-  // are UTC, and say so.
+  // Times are those of the reader's clock, or UTC for those who chose that; the tooltip has both.
+  // Without this script they are UTC, and say so.
+  const local = document.documentElement.dataset.zone !== "utc";
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
   const two = (n) => String(n).padStart(2, "0");
   const dayOf = (d) => `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
@@ -47,6 +48,7 @@
       if (Number.isNaN(then.getTime())) continue;
       time.dataset.zone = zone;
       time.title = `${dayOf(then)} ${clockOf(then)} ${zone}, ${time.title}`;
+      if (!local) continue;
       if (time.dataset.clock !== undefined) time.textContent = clockOf(then);
       if (time.dataset.moment !== undefined) time.textContent = `${dayOf(then)} ${clockOf(then)}`;
     }
@@ -92,11 +94,15 @@
   });
 
   const places = { o: "/", r: "/runs", d: "/deliveries", c: "/costs", f: "/factories", a: "/automations", w: "/webhooks", n: "/notifications", s: "/schedules" };
-  const rowLinks = () => [...document.querySelectorAll("table.list td.main a, .delivery > summary")];
+  // Each row is one stop: what it unfolds, its link, or itself where its name leads nowhere.
   const step = (by) => {
-    const links = rowLinks();
-    const at = links.indexOf(document.activeElement);
-    links[at < 0 ? (by > 0 ? 0 : links.length - 1) : Math.min(Math.max(at + by, 0), links.length - 1)]?.focus();
+    const rows = [...document.querySelectorAll("table.list tbody tr, .delivery, .attention li")].filter((row) => row.checkVisibility());
+    const at = rows.findIndex((row) => row.contains(document.activeElement));
+    const row = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(Math.max(at + by, 0), rows.length - 1)];
+    if (!row) return;
+    const stop = row.querySelector(":scope > summary, td.main summary") ?? row.querySelector("td.main a, li > a");
+    if (!stop) row.tabIndex = -1;
+    (stop ?? row).focus();
   };
   let leader = false;
   document.addEventListener("keydown", (event) => {
@@ -125,15 +131,25 @@
     }
   });
 
+  // What a filter chooses from a list with a pointer holds at once. Each arrow chooses as well, so the keyboard ends with Show.
+  let pointed;
+  document.addEventListener("pointerdown", ({ target }) => { pointed = target.closest("form[data-apply]"); }, true);
+  document.addEventListener("keydown", () => { pointed = undefined; }, true);
+  document.addEventListener("change", ({ target }) => target.form && target.form === pointed && pointed.requestSubmit());
+  // After Back they show what holds, not what was chosen last.
+  addEventListener("pageshow", () => { for (const form of document.querySelectorAll("form[data-apply]")) form.reset(); });
+
   // A field above a long page leaves what has all of its words; what is folded opens for that.
   for (const box of document.querySelectorAll("[data-narrow]")) {
     box.hidden = false;
     box.addEventListener("input", ({ target }) => {
-      const words = target.value.toLowerCase().split(/\s+/);
-      for (const one of document.querySelectorAll(box.dataset.narrow)) {
+      const words = target.value.toLowerCase().split(/\s+/), all = [...document.querySelectorAll(box.dataset.narrow)];
+      for (const one of all) {
         one.hidden = !words.every((word) => one.textContent.toLowerCase().includes(word));
         if (target.value && !one.hidden) one.closest("details")?.setAttribute("open", "");
       }
+      const left = all.filter((one) => !one.hidden).length;
+      box.querySelector("[role=status]").textContent = !target.value ? "" : left ? `${left} of ${all.length}` : "Nothing matches";
     });
   }
 
@@ -148,7 +164,7 @@
     setTimeout(() => { if (event.submitter) event.submitter.disabled = true; });
   });
   addEventListener("pageshow", () => {
-    for (const form of sent) for (const button of form.querySelectorAll("button:disabled")) button.disabled = false;
+    for (const form of sent) for (const one of form.elements) if (one.matches("button:disabled")) one.disabled = false;
     sent.clear();
   });
 

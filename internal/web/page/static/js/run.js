@@ -344,12 +344,12 @@
     if (call) call.dataset.touched = "true";
   });
 
-  // The rest of an output is put in where it was cut; without this script the link saves all of it.
+  // The rest of an output is put in where it was cut; without this script the link shows all of it.
   log.addEventListener("click", async (event) => {
     const rest = event.target.closest("a[data-load]");
     if (!rest || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    const answer = await fetch(`${rest.href}&shown=1`).catch(() => undefined), row = rest.parentElement;
+    const answer = await fetch(rest.href).catch(() => undefined), row = rest.parentElement;
     if (!answer?.ok || answer.redirected) return location.assign(rest.href);
     const text = await answer.text();
     if (!row?.isConnected) return;

@@ -35,9 +35,16 @@
     if (focused) (focused.type === "checkbox" && other ? other : row.querySelector("td.main a")).focus();
   };
 
+  // The numbers at the states, which every answer has.
+  const recount = (page) => {
+    for (const n of page.querySelectorAll("[hx-swap-oob]")) document.getElementById(n.id).textContent = n.textContent;
+  };
+
   const readRows = async (ids) => {
+    const at = box;
     const query = ids.map((id) => `id=${encodeURIComponent(id)}`).join("&");
-    const page = await read(`/runs/rows?${query}`);
+    const page = await read(`/runs/rows?${query}${box.dataset.counts ? "&counts=1" : ""}`);
+    if (at === box) recount(page);
     for (const row of page.querySelectorAll("tr")) {
       const old = document.getElementById(row.id);
       if (old && old.outerHTML !== row.outerHTML) renew(old, document.adoptNode(row));
@@ -55,6 +62,7 @@
     if (!calm()) return false;
     const known = new Set(rows().map((row) => row.id));
     const fresh = [...list.querySelectorAll("tbody tr")].filter((row) => !known.has(row.id)).map((row) => row.id);
+    recount(page);
     box.replaceChildren(...[...list.childNodes].map((node) => document.adoptNode(node)));
     for (const id of fresh) document.getElementById(id).classList.add("fresh");
     prepare();
@@ -85,7 +93,7 @@
         done = await readList();
         missed ||= !done;
       } else {
-        if (ids.length > 0) await readRows(ids.slice(0, perPage));
+        if (ids.length > 0 || box.dataset.counts) await readRows(ids.slice(0, perPage));
         if (at === box && (many || news.size > 0)) tell();
       }
     } catch {
@@ -121,7 +129,7 @@
       if (rowOf(run.id)) changed.add(run.id);
       else if (belongs(run)) news.add(run.id);
     }
-    if (many || changed.size > 0 || news.size > 0) later();
+    if (many || changed.size > 0 || news.size > 0 || box.dataset.counts) later();
   };
 
   const show = (text, off) => {
