@@ -24,6 +24,17 @@ import (
 // ErrUnfit is wrapped when a tree has something that a copy cannot have.
 var ErrUnfit = errors.New("it has something that cannot be kept")
 
+// Reason is ErrUnfit or ErrNoRoom with what is behind it, in words for the log of a run: without names of files.
+type Reason struct {
+	Kind error
+	Why  string
+}
+
+func (r *Reason) Error() string { return r.Kind.Error() + ": " + r.Why }
+func (r *Reason) Unwrap() error { return r.Kind }
+
+func unfit(why string, args ...any) error { return &Reason{ErrUnfit, fmt.Sprintf(why, args...)} }
+
 // copied is what a copy found.
 type copied struct {
 	Entries int   `json:"entries"`
@@ -138,14 +149,14 @@ func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
 		return nil
 	}
 	if c.Entries++; c.Entries > c.limits.entries {
-		return fmt.Errorf("%w: more than %d files", ErrUnfit, c.limits.entries)
+		return unfit("more than %d files", c.limits.entries)
 	}
 	if c.Bytes += onDisk(info.Size); c.Bytes > c.limits.bytes {
-		return fmt.Errorf("%w: more than %d MB", ErrUnfit, c.limits.bytes/1_000_000)
+		return unfit("more than the %d MB that there are for environments", c.limits.bytes/1_000_000)
 	}
 	if uid := int(info.UID); uid != os.Geteuid() {
 		if c.owner >= 0 && c.owner != uid {
-			return fmt.Errorf("%w: files of several users", ErrUnfit)
+			return unfit("files of several users")
 		}
 		c.owner = uid
 	}
@@ -165,7 +176,7 @@ func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
 			err = errors.Join(os.Symlink(target, path), setTime(path, info))
 		}
 	default:
-		err = fmt.Errorf("%w: %q is a special file", ErrUnfit, name)
+		err = fmt.Errorf("%w: %q", unfit("a pipe or a device"), name)
 	}
 	_, _ = fmt.Fprintf(c.hash, "%q %o %d %d %q\n", name, keptMode(info.Mode), size, info.Modified.UnixNano(), target) // a hash never fails
 	return err
@@ -197,7 +208,7 @@ func (c *copier) attributes(e *tree.Entry) ([]tree.Attribute, error) {
 	}
 	found, err := e.Attributes(maxAttributes)
 	if errors.Is(err, tree.ErrManyAttributes) {
-		err = fmt.Errorf("%w: %q: %w", ErrUnfit, e.Path(), err)
+		err = fmt.Errorf("%w: %q: %w", unfit("a file with more than %d bytes of extended attributes", maxAttributes), e.Path(), err)
 	}
 	return found, err
 }
@@ -299,7 +310,7 @@ func copyFile(j job, buffer []byte) (sum uint32, shared bool, err error) {
 func setAttributes(path string, attributes []tree.Attribute) error {
 	err := tree.SetAttributes(path, attributes)
 	if errors.Is(err, unix.ENOTSUP) {
-		err = fmt.Errorf("%w: %w", ErrUnfit, err)
+		err = fmt.Errorf("%w: %w", unfit("extended attributes, which the worker's disk does not have"), err)
 	}
 	return err
 }
@@ -326,7 +337,7 @@ func setTime(path string, info tree.Info) error {
 func (c *copier) finish() (copied, error) {
 	for _, known := range c.linked {
 		if known.here != known.want {
-			return copied{}, fmt.Errorf("%w: a file that has a name elsewhere", ErrUnfit)
+			return copied{}, unfit("a file that has a name outside of the workspace")
 		}
 	}
 	for _, l := range c.links {

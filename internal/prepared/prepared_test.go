@@ -316,9 +316,9 @@ func TestX14UnfitTrees(t *testing.T) {
 		make func(dir string) error
 		says string
 	}{
-		"pipe":  {func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600) }, "special file"},
-		"link":  {func(dir string) error { return os.Link(outside, filepath.Join(dir, "inside")) }, "a name elsewhere"},
-		"large": {func(dir string) error { return os.Truncate(filepath.Join(dir, "big"), 1<<40) }, "more than"},
+		"pipe":  {func(dir string) error { return syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600) }, "a pipe or a device"},
+		"link":  {func(dir string) error { return os.Link(outside, filepath.Join(dir, "inside")) }, "a name outside of the workspace"},
+		"large": {func(dir string) error { return os.Truncate(filepath.Join(dir, "big"), 1<<40) }, "more than the "},
 		"people": {func(dir string) error {
 			return errors.Join(os.Chown(filepath.Join(dir, "big"), 61001, 1), os.Chown(filepath.Join(dir, "void"), 61002, 1))
 		}, "several users"},

@@ -276,7 +276,7 @@ func (s *Store) spare(more int64) error {
 	block := uint64(st.Bsize)
 	free, all := uint64(st.Bavail)*block, uint64(st.Blocks)*block //nolint:unconvert // the types depend on the system
 	if !leavesRoom(free, uint64(max(more, 0)), all) {
-		return fmt.Errorf("%w: the disk is nearly full", ErrNoRoom)
+		return &Reason{ErrNoRoom, "the disk is nearly full"}
 	}
 	return nil
 }
@@ -339,7 +339,7 @@ func (s *Store) evict(ctx context.Context, id string, more int64) error {
 		s.mu.Unlock()
 		if enough {
 			if !fits && more > 0 {
-				return fmt.Errorf("%w: all others are in use or being made", ErrNoRoom)
+				return &Reason{ErrNoRoom, "all others are in use or being made"}
 			}
 			return nil
 		}

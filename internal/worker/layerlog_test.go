@@ -87,7 +87,7 @@ func TestX14LogSaysThatNothingIsKept(t *testing.T) {
 		want(t, notices, "It is kept for later runs")
 		f.push("main", "the second shop\n")
 		_, notices = f.run("b", script("cat more"), p, nil)
-		want(t, notices, "for an earlier commit", "is not kept for later runs: there is no room for it")
+		want(t, notices, "for an earlier commit", "is not kept for later runs: there is no room for it: all others are in use or being made")
 		refuse(t, notices, "It is kept")
 	})
 }

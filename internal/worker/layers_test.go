@@ -284,7 +284,7 @@ func TestX14FullDisk(t *testing.T) {
 		f := newFloor(t, way, func(c *Config) { c.DataDir = filepath.Join(disk, "worker"); c.Workspace.SnapshotBytes = 1 })
 		large := lineshaft.Preparation{Revision: "large 1", SetupCommands: []string{"head -c 24000000 /dev/zero > large"}}
 		_, notices := f.run("a", script("test -s large && rm large"), large, nil)
-		want(t, notices, "is not kept for later runs: there is no room for it")
+		want(t, notices, "is not kept for later runs: there is no room for it: the disk is nearly full")
 		small := lineshaft.Preparation{Revision: "small 1", SetupCommands: []string{"head -c 4000000 /dev/zero | tr '\\0' x > small"}}
 		f.run("b", script("rm small"), small, nil)
 		before := hashes(t, filepath.Join(disk, "worker", "prepared", "layers"))

@@ -519,10 +519,8 @@ func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 // showUnkept says why no later run starts on what was prepared.
 func (p *preparation) showUnkept(err error) {
 	why := "the log of the worker says why"
-	for _, known := range []error{prepared.ErrNoRoom, prepared.ErrUnfit} {
-		if errors.Is(err, known) {
-			why = known.Error()
-		}
+	if reason, ok := errors.AsType[*prepared.Reason](err); ok {
+		why = reason.Error()
 	}
 	p.notice("warning", "The prepared environment is not kept for later runs: "+why+".")
 }

@@ -377,8 +377,19 @@ func TestX14NoRoomForALayer(t *testing.T) {
 	f := newFloor(t, func(c *Config) { c.CacheBytes = 4096 })
 	for _, id := range []string{"a", "b"} {
 		_, notices := f.run(id, script("cat dated"), shopSetup(), nil)
-		want(t, notices, "Cold start", "The prepared environment is not kept for later runs: it has something that cannot be kept")
+		want(t, notices, "Cold start", "is not kept for later runs: it has something that cannot be kept: more than the 0 MB")
 	}
+}
+
+// the log of a run says what cannot be kept, and no more than that: no names, which may be secret.
+func TestX14LogSaysWhatCannotBeKept(t *testing.T) {
+	t.Parallel()
+	f := newFloor(t)
+	p := lineshaft.Preparation{Revision: "pipe 1", SetupCommands: []string{"mkfifo secretpipe"}}
+	_, notices := f.run("a", script("true"), p, nil)
+	_, notices, _ = strings.Cut(notices, "The environment was prepared")
+	want(t, notices, "is not kept for later runs: it has something that cannot be kept: a pipe or a device.")
+	refuse(t, notices, "secret", f.data)
 }
 
 // without isolation nothing is kept, because a run could write to it.
