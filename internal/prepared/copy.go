@@ -38,7 +38,7 @@ func unfit(why string, args ...any) error { return &Reason{ErrUnfit, fmt.Sprintf
 // copied is what a copy found.
 type copied struct {
 	Entries int   `json:"entries"`
-	Bytes   int64 `json:"bytes"` // on the disk
+	Bytes   int64 `json:"bytes"` // on the disk; those of a look are an estimate
 	// Print is of names, modes, sizes and times, Content of the bytes; empty when the
 	// file system has shared them without reading.
 	Print   string `json:"print"`
@@ -66,7 +66,8 @@ type copier struct {
 	group  sync.WaitGroup
 	cancel context.CancelCauseFunc
 	mu     sync.Mutex
-	shared bool // some file was not read
+	shared bool  // some file was not read
+	more   int64 // bytes that files have taken besides what was estimated; fewer if negative
 }
 
 type folder struct {
@@ -151,7 +152,12 @@ func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
 	if c.Entries++; c.Entries > c.limits.entries {
 		return unfit("more than %d files", c.limits.entries)
 	}
-	if c.Bytes += onDisk(info.Size); c.Bytes > c.limits.bytes {
+	path := filepath.Join(c.to, filepath.FromSlash(name))
+	again := info.Mode.IsRegular() && c.again(info, path)
+	if !again {
+		c.Bytes += space(info)
+	}
+	if c.Bytes > c.limits.bytes {
 		return unfit("more than the %d MB that there are for environments", c.limits.bytes/1_000_000)
 	}
 	if uid := int(info.UID); uid != os.Geteuid() {
@@ -160,7 +166,6 @@ func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
 		}
 		c.owner = uid
 	}
-	path := filepath.Join(c.to, filepath.FromSlash(name))
 	size, target := info.Size, ""
 	var err error
 	switch {
@@ -168,7 +173,7 @@ func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
 		size = 0
 		err = c.folder(e, path)
 	case info.Mode.IsRegular():
-		if !c.looks || c.reads {
+		if !again && (!c.looks || c.reads) {
 			err = c.file(ctx, e, path)
 		}
 	case info.Mode&fs.ModeSymlink != 0:
@@ -182,10 +187,28 @@ func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
 	return err
 }
 
-// onDisk is what a file takes there, with its name and all that is known of it.
-func onDisk(size int64) int64 {
+// again notes the names of a file that has several, and says that it had one before.
+func (c *copier) again(info tree.Info, path string) bool {
+	if info.Links <= 1 {
+		return false
+	}
+	known := c.linked[info.Inode]
+	if known == nil {
+		c.linked[info.Inode] = &names{first: path, here: 1, want: info.Links}
+		return false
+	}
+	known.here++
+	c.links = append(c.links, link{path, known.first})
+	return true
+}
+
+// space is what a copy of an entry takes on the disk, as far as that is known before: holes are filled.
+func space(info tree.Info) int64 {
 	const block = 4096
-	return block + (size+block-1)/block*block
+	if info.Mode.IsRegular() {
+		return (info.Size + block - 1) / block * block
+	}
+	return info.Disk
 }
 
 // keptMode is what a copy has of a mode: no program becomes another user's.
@@ -197,8 +220,7 @@ func keptMode(mode fs.FileMode) fs.FileMode {
 	return mode & kept
 }
 
-// maxAttributes is how many bytes of attributes a file may have: they are in the block that
-// onDisk has for all that is known of it.
+// maxAttributes is how many bytes of attributes a file may have: they fit into one block of the disk.
 const maxAttributes = 2048
 
 // attributes are those of a file or folder, which are a part of its contents.
@@ -236,16 +258,8 @@ func sumOf(sum uint32, attributes []tree.Attribute) uint32 {
 	return sum
 }
 
-// file has a file copied. One with several names is copied once.
+// file has a file copied.
 func (c *copier) file(ctx context.Context, e *tree.Entry, path string) error {
-	if e.Info.Links > 1 {
-		if known := c.linked[e.Info.Inode]; known != nil {
-			known.here++
-			c.links = append(c.links, link{path, known.first})
-			return nil
-		}
-		c.linked[e.Info.Inode] = &names{first: path, here: 1, want: e.Info.Links}
-	}
 	attributes, err := c.attributes(e)
 	if err != nil {
 		return err
@@ -271,28 +285,29 @@ func (c *copier) work() {
 	for j := range c.jobs {
 		var (
 			sum    uint32
+			more   int64
 			shared bool
 			err    error
 		)
 		if c.looks {
 			sum, err = copyBytes(io.Discard, j.from, buffer)
 		} else {
-			sum, shared, err = copyFile(j, buffer)
+			sum, more, shared, err = copyFile(j, buffer)
 		}
 		if err = errors.Join(err, j.from.Close()); err != nil {
 			c.cancel(err)
 			continue
 		}
 		c.mu.Lock()
-		c.sums[j.at], c.shared = sumOf(sum, j.attributes), c.shared || shared
+		c.sums[j.at], c.shared, c.more = sumOf(sum, j.attributes), c.shared || shared, c.more+more
 		c.mu.Unlock()
 	}
 }
 
-func copyFile(j job, buffer []byte) (sum uint32, shared bool, err error) {
+func copyFile(j job, buffer []byte) (sum uint32, more int64, shared bool, err error) {
 	to, err := os.OpenFile(j.to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
-		return 0, false, err
+		return 0, 0, false, err
 	}
 	if shared = j.info.Size > 0 && share(to, j.from); !shared {
 		sum, err = copyBytes(to, j.from, buffer)
@@ -300,10 +315,11 @@ func copyFile(j job, buffer []byte) (sum uint32, shared bool, err error) {
 	if err == nil { // before a mode that may forbid it
 		err = setAttributes(j.to, j.attributes)
 	}
-	if err = errors.Join(err, to.Chmod(keptMode(j.info.Mode)), to.Close()); err != nil {
-		return 0, false, err
+	copied, statErr := tree.Stat(to)
+	if err = errors.Join(err, statErr, to.Chmod(keptMode(j.info.Mode)), to.Close()); err != nil {
+		return 0, 0, false, err
 	}
-	return sum, shared, setTime(j.to, j.info)
+	return sum, copied.Disk - space(j.info), shared, setTime(j.to, j.info)
 }
 
 // setAttributes is for a file system that may have none.
@@ -355,6 +371,7 @@ func (c *copier) finish() (copied, error) {
 		}
 	}
 	c.Print = hex.EncodeToString(c.hash.Sum(nil))
+	c.Bytes += c.more
 	if !c.shared {
 		content := sha256.New()
 		for _, sum := range c.sums {

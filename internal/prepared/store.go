@@ -267,8 +267,8 @@ func (s *Store) end(id string) {
 // 2 GB of a large one.
 func leavesRoom(free, more, all uint64) bool { return free >= more+min(all/20, 2<<30) }
 
-// spare wants some of the disk to stay free, for the runs, after more bytes are written.
-func (s *Store) spare(more int64) error {
+// spare wants some of the disk to stay free, for the runs, after more bytes and files are written.
+func (s *Store) spare(more int64, files int) error {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.config.Dir, &st); err != nil {
 		return fmt.Errorf("look at disk: %w", err)
@@ -277,6 +277,9 @@ func (s *Store) spare(more int64) error {
 	free, all := uint64(st.Bavail)*block, uint64(st.Blocks)*block //nolint:unconvert // the types depend on the system
 	if !leavesRoom(free, uint64(max(more, 0)), all) {
 		return &Reason{ErrNoRoom, "the disk is nearly full"}
+	}
+	if st.Files > 0 && st.Ffree < uint64(files)+st.Files/20 { // some disks count none
+		return &Reason{ErrNoRoom, "the disk can hardly have more files"}
 	}
 	return nil
 }
