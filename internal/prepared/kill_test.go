@@ -38,7 +38,7 @@ func openKilled(ctx context.Context, dir string) (*killed, error) {
 	if _, err := k.workspaces.Adopt(ctx, time.Now().Add(time.Hour)); err != nil {
 		return nil, err
 	}
-	k.store, err = Open(ctx, Config{Dir: filepath.Join(dir, "prepared"), MaxBytes: 6 << 20, MaxAge: time.Hour, Used: k.workspaces.Layers})
+	k.store, err = Open(ctx, Config{Dir: filepath.Join(dir, "prepared"), MaxBytes: 6 << 20, MaxAge: time.Hour, Used: k.workspaces.Layers, Free: k.workspaces.Free})
 	return k, err
 }
 
@@ -100,8 +100,11 @@ func (k *killed) use(ctx context.Context, run string) (err error) {
 	}
 	err = errors.Join(err, os.WriteFile(filepath.Join(w.Dir(), "big"), []byte(run), 0o600))
 	until := time.Now().Add(time.Hour)
-	if rand.IntN(2) == 0 {
+	switch rand.IntN(4) {
+	case 0:
 		until = time.Time{}
+	case 1: // it makes way for other layers
+		w.Stored()
 	}
 	return errors.Join(err, w.Release(ctx, until))
 }

@@ -38,6 +38,8 @@ type Config struct {
 	MaxAge time.Duration
 	// Used names further layers that are in use, by any process; it may be nil.
 	Used func() (map[string]bool, error)
+	// Free removes what Used names a layer for, if nobody needs that; it may be nil.
+	Free func(ctx context.Context, id string) error
 	// Now is the clock; default time.Now.
 	Now func() time.Time
 	// Warn gets trouble that nobody waits for; it may be nil.
@@ -99,6 +101,9 @@ func Open(ctx context.Context, config Config) (*Store, error) {
 	}
 	if config.Used == nil {
 		config.Used = func() (map[string]bool, error) { return nil, nil }
+	}
+	if config.Free == nil {
+		config.Free = func(context.Context, string) error { return nil }
 	}
 	s := &Store{
 		config: config, layers: map[string]*Layer{}, making: map[string][]*Turn{}, reserved: map[string]int64{}, turns: map[string]*Turn{},
@@ -320,36 +325,50 @@ func (s *Store) Sweep(ctx context.Context) error { return s.evict(ctx, "", 0) }
 
 // evict removes layers that are too old, and the least recently used until there is
 // room for that many more bytes of a layer that is being made, which are then reserved; none
-// that is in use.
+// that is in use. If that is not enough, layers go that nobody needs but workspaces with a snapshot.
 func (s *Store) evict(ctx context.Context, id string, more int64) error {
-	used, err := s.config.Used()
-	if err != nil {
-		return err
-	}
+	asked := map[string]bool{} // layers that were to be freed
 	for {
-		s.mu.Lock()
-		var victim *Layer
-		for _, l := range s.layers {
-			if l.users == 0 && !used[l.id] && (victim == nil || s.before(l, victim)) {
-				victim = l
-			}
+		used, err := s.config.Used()
+		if err != nil {
+			return err
 		}
+		s.mu.Lock()
+		victim := s.first(func(l *Layer) bool { return !used[l.id] })
 		fits := s.bytes+s.beingMade()+more <= s.config.MaxBytes
-		enough := victim == nil || fits && !s.old(victim)
-		if enough && fits && more > 0 {
+		enough := fits && (victim == nil || !s.old(victim))
+		if victim == nil && !fits && more > 0 {
+			victim = s.first(func(l *Layer) bool { return !asked[l.id] })
+		}
+		if enough && more > 0 {
 			s.reserved[id] += more
 		}
 		s.mu.Unlock()
-		if enough {
-			if !fits && more > 0 {
-				return &Reason{ErrNoRoom, "all others are in use or being made"}
-			}
+		switch {
+		case enough || victim == nil && more == 0:
 			return nil
+		case victim == nil:
+			return &Reason{ErrNoRoom, "all others are in use or being made"}
+		case used[victim.id]:
+			asked[victim.id] = true
+			err = s.config.Free(ctx, victim.id)
+		default:
+			err = s.remove(ctx, victim, false)
 		}
-		if err := s.remove(ctx, victim, false); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+}
+
+// first is the layer that goes first of those that fit and have no users, or nil. The caller holds s.mu.
+func (s *Store) first(fits func(*Layer) bool) (found *Layer) {
+	for _, l := range s.layers {
+		if l.users == 0 && fits(l) && (found == nil || s.before(l, found)) {
+			found = l
+		}
+	}
+	return found
 }
 
 // beingMade is how many bytes are reserved. The caller holds s.mu.

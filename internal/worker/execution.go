@@ -50,6 +50,7 @@ type execution struct {
 	workspace *workspace.Workspace // nil without one
 	preparing bool                 // the workspace is not ready yet: nothing of it is kept
 	snapshot  string               // what the last stored snapshot was of
+	stored    bool                 // it has all that the last turn left
 	said      said
 	followup  signal      // a follow-up waits at the control plane
 	once      sync.Once   // for started

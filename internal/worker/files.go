@@ -132,6 +132,7 @@ func (e *execution) prepare(ctx context.Context, turn lineshaft.Turn) error {
 	if e.workspace == nil {
 		return nil
 	}
+	e.stored = false
 	if err := e.workspace.Prepare(); err != nil {
 		return err
 	}
@@ -251,15 +252,19 @@ func (e *execution) storeSnapshot(ctx context.Context) error {
 		e.notice("warning", "No snapshot was taken: the workspace is too large. A follow-up finds its files only while this worker keeps them.")
 		return nil
 	}
-	if err != nil || measured.Print == e.snapshot {
+	if err != nil {
 		return err
+	}
+	if measured.Print == e.snapshot {
+		e.stored = len(measured.Notices) == 0
+		return nil
 	}
 	for _, text := range measured.Notices {
 		e.notice("warning", text)
 	}
 	err = persist(ctx, func(ctx context.Context) error { return e.uploadSnapshot(ctx, measured) })
 	if err == nil {
-		e.snapshot = measured.Print
+		e.snapshot, e.stored = measured.Print, len(measured.Notices) == 0
 	}
 	return err
 }
@@ -295,6 +300,9 @@ func (e *execution) release() {
 	keep := idle > 0 && !e.preparing && (!e.noRoom || e.workspace.Kept())
 	if empty, err := e.workspace.Empty(); keep && (err != nil || !empty) {
 		until = e.worker.config.Now().Add(idle)
+	}
+	if e.stored {
+		e.workspace.Stored()
 	}
 	if err := e.workspace.Release(ctx, until); err != nil {
 		e.warn(ctx, "release workspace", err)

@@ -123,3 +123,41 @@ func TestX14KeptWorkspaceOnADamagedLayer(t *testing.T) {
 		t.Errorf("the follow-up finds\n%s\nwant\n%s", got, found)
 	}
 }
+
+// a workspace that waits for a follow-up does not keep others from being prepared: it makes way if there is a snapshot of
+// it, and the follow-up continues with that.
+func TestX14KeptWorkspaceMakesWay(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		snapshot    int64
+		third, then string
+	}{
+		"with a snapshot":    {0, "It is kept for later runs", "was restored from the snapshot"},
+		"without a snapshot": {1, "is not kept for later runs: there is no room for it: all others are in use or being made", "is still here and is used again"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFloor(t, func(c *Config) {
+				c.CacheBytes, c.Workspace.WholeBytes, c.Workspace.SnapshotBytes = 14_000_000, 1, test.snapshot
+			})
+			if f.w.views == nil {
+				t.Skip("no overlays on this machine: a copy needs no layer")
+			}
+			large := func(revision string) lineshaft.Preparation {
+				return lineshaft.Preparation{Revision: revision, SetupCommands: []string{"head -c 8000000 /dev/zero | tr '\\0' x > large"}}
+			}
+			const show = "echo BEGIN; cksum large mine; ls"
+			f.run("a", script("true"), large("one"), nil)
+			found, notices := f.run("b", script("echo mine > mine; "+show), large("one"), nil)
+			want(t, notices, "Warm start", f.word())
+			_, notices = f.run("c", script("rm large"), large("two"), nil)
+			want(t, notices, "Cold start", test.third)
+			if layers, bytes := f.w.Prepared(); layers != 1 || bytes > 14_000_000 {
+				t.Errorf("%d layers of %d bytes", layers, bytes)
+			}
+			if got := f.follow(again("b2", "b", 2, script(show), large("one")), test.then); got != found {
+				t.Errorf("the follow-up finds\n%s\nwant\n%s", got, found)
+			}
+		})
+	}
+}

@@ -51,7 +51,8 @@ func (w *Worker) openLayers(ctx context.Context) {
 		return
 	}
 	store, err := prepared.Open(ctx, prepared.Config{
-		Dir: dir, MaxBytes: w.config.CacheBytes, MaxAge: w.config.CacheAge, Now: w.config.Now, Used: w.workspaces.Layers,
+		Dir: dir, MaxBytes: w.config.CacheBytes, MaxAge: w.config.CacheAge, Now: w.config.Now,
+		Used: w.workspaces.Layers, Free: w.workspaces.Free,
 		Warn: func(err error) { w.logger.WarnContext(w.life, "cannot keep prepared environment", "err", err) },
 	})
 	if err != nil {

@@ -98,24 +98,48 @@ func (w *Workspace) mountAgain(ctx context.Context, id string, find func(id stri
 
 // Layers are the ids of the layers that workspaces are on top of, kept ones included.
 func (m *Manager) Layers() (map[string]bool, error) {
+	ids := map[string]bool{}
+	err := m.onLayers(func(_ string, s state) { ids[s.Layer] = true })
+	return ids, err
+}
+
+// Free removes the workspaces on top of a layer, if each of them was let go and has a snapshot.
+func (m *Manager) Free(ctx context.Context, layer string) error {
+	var runs []string
+	free := true
+	err := m.onLayers(func(run string, s state) {
+		if s.Layer == layer {
+			runs, free = append(runs, run), free && s.Stored
+		}
+	})
+	if err != nil || !free {
+		return err
+	}
+	for _, run := range runs {
+		err = errors.Join(err, m.removeIf(ctx, run, func(s state) bool { return s.Stored })) // it may be open by now
+	}
+	return err
+}
+
+// onLayers visits the workspaces that are on top of a layer.
+func (m *Manager) onLayers(visit func(run string, s state)) error {
 	m.moving.Lock() // one that moves meanwhile might not be listed
 	defer m.moving.Unlock()
 	entries, err := os.ReadDir(m.dir)
 	if err != nil {
-		return nil, fmt.Errorf("list workspaces: %w", err)
+		return fmt.Errorf("list workspaces: %w", err)
 	}
-	ids := map[string]bool{}
 	for _, entry := range entries {
 		s, err := readState(filepath.Join(m.dir, entry.Name()))
 		_, unread := errors.AsType[*fs.PathError](err)
 		if unread && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-			return nil, fmt.Errorf("list workspaces: %w", err) // it may be on top of any of them
+			return fmt.Errorf("list workspaces: %w", err) // it may be on top of any of them
 		}
 		if err == nil && s.Layer != "" {
-			ids[s.Layer] = true
+			visit(entry.Name(), s)
 		}
 	}
-	return ids, nil
+	return nil
 }
 
 // Close ends what is mounted for workspaces, of which none may be open.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/lineshaft/lineshaft/internal/tree"
@@ -86,6 +87,10 @@ func (m *Manager) Sweep(ctx context.Context, now time.Time) (next time.Time, err
 
 // Remove deletes a run's workspace unless it is held.
 func (m *Manager) Remove(ctx context.Context, id string) error {
+	return m.removeIf(ctx, id, func(state) bool { return true })
+}
+
+func (m *Manager) removeIf(ctx context.Context, id string, fits func(state) bool) error {
 	if !runID.MatchString(id) {
 		return nil
 	}
@@ -93,5 +98,18 @@ func (m *Manager) Remove(ctx context.Context, id string) error {
 		return nil
 	}
 	defer m.letGo(id)
-	return tree.Remove(ctx, filepath.Join(m.dir, id))
+	home := filepath.Join(m.dir, id)
+	if s, _ := readState(home); !fits(s) { // one that cannot be read says nothing
+		return nil
+	}
+	return removeHome(ctx, home)
+}
+
+// removeHome removes a workspace. What lets an execution take it over goes first: nobody continues with half
+// of one if this process dies meanwhile.
+func removeHome(ctx context.Context, home string) error {
+	if err := os.Remove(stateFile(home)); err != nil && !errors.Is(err, os.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		return err
+	}
+	return tree.Remove(ctx, home)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/overlay"
-	"github.com/lineshaft/lineshaft/internal/tree"
 )
 
 // Limits bound what a workspace takes in and gives out. A zero field takes the
@@ -155,7 +154,7 @@ func (m *Manager) open(ctx context.Context, req OpenRequest) (*Workspace, error)
 		kept, w.adopted = false, false
 	}
 	if !kept {
-		if err := tree.Remove(ctx, w.home); err != nil {
+		if err := removeHome(ctx, w.home); err != nil {
 			return nil, err
 		}
 		old = state{}
@@ -207,7 +206,7 @@ func (m *Manager) adopt(ctx context.Context, req OpenRequest, home string) (bool
 		if !left() {
 			return false, nil
 		}
-		if err := tree.Remove(ctx, home); err != nil {
+		if err := removeHome(ctx, home); err != nil {
 			return false, err
 		}
 		m.moving.Lock()

@@ -20,6 +20,8 @@ type state struct {
 	Preparing bool `json:"preparing,omitempty"`
 	// Layer is what the folder is on top of; empty when all of it is its own.
 	Layer string `json:"layer,omitempty"`
+	// Stored says that a snapshot has all that the folder had when it was let go.
+	Stored bool `json:"stored,omitempty"`
 	// Artifacts are the files already taken, by path.
 	Artifacts map[string]stamp `json:"artifacts,omitempty"`
 }

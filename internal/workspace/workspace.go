@@ -268,11 +268,14 @@ func (w *Workspace) Release(ctx context.Context, until time.Time) error {
 		closeErr = errors.Join(closeErr, overlay.Unmount(w.Dir()))
 	}
 	if until.IsZero() {
-		return errors.Join(closeErr, tree.Remove(ctx, w.home))
+		return errors.Join(closeErr, removeHome(ctx, w.home))
 	}
 	w.state.KeepUntil = until
 	return errors.Join(closeErr, w.writeState())
 }
+
+// Stored says that a snapshot has all of the workspace: after Release it may go early.
+func (w *Workspace) Stored() { w.state.Stored = true }
 
 func (w *Workspace) writeState() error { return saveState(w.home, w.state) }
 
