@@ -1,7 +1,9 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -31,7 +33,7 @@ func TestS3EveryRouteNamesItsPermission(t *testing.T) {
 		if route.Permission == "" {
 			t.Errorf("%s %s names no permission", route.Method, route.Path)
 		}
-		if route.OperationID != "" && (ids[route.OperationID] || docs()[route.OperationID].summary == "") {
+		if route.OperationID != "" && (ids[route.OperationID] || docs()[route.OperationID].Summary == "") {
 			t.Errorf("operation %s is there twice or has no description", route.OperationID)
 		}
 		ids[route.OperationID] = true
@@ -43,6 +45,38 @@ func TestS3EveryRouteNamesItsPermission(t *testing.T) {
 	}
 	if len(ids) < 49 {
 		t.Errorf("only %d operations", len(ids))
+	}
+}
+
+// What operations.json says is known: no key is misspelt, and each tag, code and example exists.
+func TestContractOperationsAreReadable(t *testing.T) {
+	t.Parallel()
+	decoder := json.NewDecoder(bytes.NewReader(operations))
+	decoder.DisallowUnknownFields()
+	var all map[string]operationDoc
+	if err := decoder.Decode(&all); err != nil {
+		t.Fatal(err)
+	}
+	for id, doc := range all {
+		if of := doc.OlderNameOf; of != "" {
+			if all[of].Summary == "" {
+				t.Errorf("%s is an older name of %s, which is not there", id, of)
+			}
+			continue
+		}
+		if !slices.Contains(tags(), doc.Tag) {
+			t.Errorf("%s has the tag %q", id, doc.Tag)
+		}
+		for _, code := range doc.Codes {
+			if !slices.Contains(lineshaft.Codes(), code) {
+				t.Errorf("%s has the code %q", id, code)
+			}
+		}
+		for _, name := range []string{doc.Request, doc.Response} {
+			if name != "" && example(name) == nil {
+				t.Errorf("%s names the example %q", id, name)
+			}
+		}
 	}
 }
 

@@ -171,29 +171,29 @@ const uploadTimeout = 10 * time.Minute
 // readBody reads and checks the body before huma sees it: JSON whatever the
 // Content-Type says, bounded in size and in time (H-3).
 func (s *server) readBody(w http.ResponseWriter, r *http.Request, row gate) error {
-	if r.Method == http.MethodGet || r.Method == http.MethodHead || row.streamed {
+	if r.Method == http.MethodGet || r.Method == http.MethodHead || row.Streamed {
 		return nil
 	}
 	if encoding := r.Header.Get("Content-Encoding"); encoding != "" && !strings.EqualFold(encoding, "identity") {
 		return lineshaft.Invalid("Content-Encoding", "send the body as it is, not compressed")
 	}
-	if row.upload {
+	if row.Upload {
 		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(uploadTimeout))
 		return nil // the handler that stores it bounds it
 	}
 	limit := int64(smallBody)
-	if row.large {
+	if row.Large {
 		limit = largeBody
 	}
 	conn := http.NewResponseController(w)
 	_ = conn.SetReadDeadline(time.Now().Add(s.bodyTimeout)) // not every writer has a connection
 	data, err := []byte("{}"), error(nil)
 	unpacked := false
-	if row.archive {
+	if row.Archive {
 		unpacked, err = readArchive(r, limit)
 	}
 	if err == nil && !unpacked {
-		data, err = jsonbody.Read(r.Body, jsonbody.Options{Limit: limit, Length: r.ContentLength, AllowEmpty: true, AllowNUL: row.nul})
+		data, err = jsonbody.Read(r.Body, jsonbody.Options{Limit: limit, Length: r.ContentLength, AllowEmpty: true, AllowNUL: row.NUL})
 	}
 	if err != nil {
 		// What is left of the body is not worth reading.
@@ -203,7 +203,7 @@ func (s *server) readBody(w http.ResponseWriter, r *http.Request, row gate) erro
 	_ = conn.SetReadDeadline(time.Time{})
 	r.Body = io.NopCloser(bytes.NewReader(data))
 	r.Header.Set("Content-Type", "application/json")
-	if row.idempotent {
+	if row.Idempotent {
 		infoFrom(r.Context()).idempotency = &base.Idempotency{
 			Method: r.Method, Path: r.URL.Path, BodyHash: sha256.Sum256(data),
 		}

@@ -48,9 +48,7 @@ func (s *server) humaConfig() huma.Config {
 					"bearer": {Type: "http", Scheme: "bearer", Description: "An API key, which begins with ls_."},
 				},
 			},
-			Tags: []*huma.Tag{
-				{Name: tagRuns}, {Name: tagEvents}, {Name: tagConversations}, {Name: tagArtifacts}, {Name: tagFactories}, {Name: tagDefinitions}, {Name: tagWebhooks}, {Name: tagSchedules}, {Name: tagNotifications}, {Name: tagSecrets}, {Name: tagServer}, {Name: tagAccess}, {Name: tagAgents}, {Name: tagEnvironments},
-			},
+			Tags: each(tags(), func(name *string) *huma.Tag { return &huma.Tag{Name: *name} }),
 		},
 		Formats:       map[string]huma.Format{"application/json": jsonFormat(), "json": jsonFormat()},
 		DefaultFormat: "application/json",
@@ -91,8 +89,8 @@ func schemaName(t reflect.Type, hint string) string {
 func (s *server) describe(row route) huma.Operation {
 	doc := s.docs[row.ID]
 	op := huma.Operation{
-		OperationID: row.ID, Method: row.Method, Path: row.Path, Summary: doc.summary, Description: doc.text, Tags: []string{doc.tag},
-		DefaultStatus: doc.status, Deprecated: doc.deprecated,
+		OperationID: row.ID, Method: row.Method, Path: row.Path, Summary: doc.Summary, Description: doc.Text, Tags: []string{doc.Tag},
+		DefaultStatus: doc.Status, Deprecated: doc.OlderNameOf != "",
 		MaxBodyBytes: -1, BodyReadTimeout: -1, // the guard has read the body already
 		Security:   []map[string][]string{},
 		Responses:  errorResponses(row, doc),
@@ -101,25 +99,26 @@ func (s *server) describe(row route) huma.Operation {
 	if row.Permission != lineshaft.PermissionNone {
 		op.Security = append(op.Security, map[string][]string{"bearer": {}})
 	}
-	if doc.request != nil {
-		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Example: doc.request}}}
-		if doc.archive {
+	if doc.RequestValue != nil {
+		op.RequestBody = &huma.RequestBody{Content: map[string]*huma.MediaType{"application/json": {Example: doc.RequestValue}}}
+		if doc.Archive {
+			op.Description += " The body is JSON, or a tar.gz of the folder."
 			op.RequestBody.Content[gzipType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}
 		}
 	}
-	if doc.upload {
+	if doc.Upload {
 		op.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{
 			"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
 		}}
 	}
-	if doc.response != nil {
-		status := cmp.Or(doc.status, http.StatusOK)
+	if doc.ResponseValue != nil {
+		status := cmp.Or(doc.Status, http.StatusOK)
 		op.Responses[strconv.Itoa(status)] = &huma.Response{
 			Description: http.StatusText(status),
-			Content:     map[string]*huma.MediaType{"application/json": {Example: doc.response}},
+			Content:     map[string]*huma.MediaType{"application/json": {Example: doc.ResponseValue}},
 		}
 	}
-	if doc.idempotent {
+	if doc.Idempotent {
 		op.Parameters = append(op.Parameters, idempotencyParam())
 	}
 	addStreams(&op)
@@ -161,7 +160,7 @@ func addStreams(op *huma.Operation) {
 
 // errorResponses documents the problems that an operation may answer with.
 func errorResponses(row route, doc operationDoc) map[string]*huma.Response {
-	codes := slices.Concat([]lineshaft.Code{lineshaft.CodeInvalidRequest, lineshaft.CodeInternal, lineshaft.CodeUnavailable}, doc.codes)
+	codes := slices.Concat([]lineshaft.Code{lineshaft.CodeInvalidRequest, lineshaft.CodeInternal, lineshaft.CodeUnavailable}, doc.Codes)
 	if row.Permission != lineshaft.PermissionNone {
 		codes = append(codes, lineshaft.CodeAuthenticationRequired, lineshaft.CodeNotAuthorized)
 	}

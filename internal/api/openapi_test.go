@@ -83,7 +83,7 @@ func TestContractExamplesRoundTrip(t *testing.T) {
 	}
 	for text, of := range kinds {
 		if strings.HasSuffix(text, "\n") {
-			continue // a file; the others are in operations.go
+			continue // a file; the others are in operations.json
 		}
 		for _, kind := range of {
 			if again := roundTrip(t, kind, text); string(again) != text {
@@ -199,7 +199,7 @@ func TestContractEveryOperationIsDocumented(t *testing.T) {
 				t.Errorf("%s: no example for %s", row.ID, status)
 			}
 		}
-		if op.RequestBody != nil && !s.docs[op.OperationID].upload && exampleOf(op.RequestBody.Content["application/json"]) == nil {
+		if op.RequestBody != nil && !s.docs[op.OperationID].Upload && exampleOf(op.RequestBody.Content["application/json"]) == nil {
 			t.Errorf("%s: no example of a request", row.ID)
 		}
 	}

@@ -123,7 +123,7 @@ func (s *server) notOffered(http.ResponseWriter, *http.Request) error {
 // room for a prompt in its body. Each tool asks for its own permission.
 func forMCP(handler func(http.ResponseWriter, *http.Request) error) binder {
 	return func(s *server, row route) {
-		s.mux.HandleFunc(row.pattern(), s.guardAs(gate{permission: row.Permission, operationDoc: operationDoc{large: true}}, func(w http.ResponseWriter, r *http.Request) {
+		s.mux.HandleFunc(row.pattern(), s.guardAs(gate{permission: row.Permission, operationDoc: operationDoc{Large: true}}, func(w http.ResponseWriter, r *http.Request) {
 			if err := handler(w, r); err != nil {
 				s.problems.Write(w, r, err)
 			}

@@ -69,7 +69,7 @@ func (s *server) workerBody(w http.ResponseWriter, r *http.Request, in any) erro
 // workerRoute registers a handler behind the guard. An error after the first byte
 // breaks the answer off.
 func (s *server) workerRoute(row route, handler func(http.ResponseWriter, *http.Request) error) {
-	s.mux.HandleFunc(row.pattern(), s.guardAs(gate{permission: row.Permission, operationDoc: operationDoc{streamed: true}}, func(w http.ResponseWriter, r *http.Request) {
+	s.mux.HandleFunc(row.pattern(), s.guardAs(gate{permission: row.Permission, operationDoc: operationDoc{Streamed: true}}, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Cache-Control", "no-store")
 		w.Header().Set("Content-Type", "application/json")
 		w.Header().Set(workerwire.HeaderProtocol, strconv.Itoa(workerwire.Protocol))

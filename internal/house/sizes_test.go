@@ -25,7 +25,7 @@ const (
 
 // housePackages are rooms that are larger, each with its own limit, which may only fall.
 var housePackages = map[string]int{
-	"internal/api":   9_569,  // one table of routes with its types
+	"internal/api":   9_096,  // one table of routes with its types
 	"internal/store": 11_583, // with the volume of deliveries, and runs by factory and error code; one SQL text and one type of transaction
 	"bench":          7_811,  // beside the house: one program, one file for each figure, and what compares two results
 }
@@ -37,7 +37,7 @@ var houseTypes = map[string]int{
 }
 
 // houseWideLines is how many lines of source are wider than houseColumns. It may only fall.
-const houseWideLines = 1847
+const houseWideLines = 1767
 
 func archPackageLengths(tree *archTree) []string {
 	lines := map[string]int{}
