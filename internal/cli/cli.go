@@ -132,10 +132,9 @@ func Version() string { return version }
 
 func (sh program) versionCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "version",
-		Short:   "Show the version of this program",
-		Args:    shell.Needs(0, 0, ""),
-		Example: shell.Example("lineshaft version", "for a bug report", "lineshaft version -o json", "for programs"),
+		Use:   "version",
+		Short: "Show the version of this program",
+		Args:  shell.Needs(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			about := aboutBuild()
 			return sh.Show(about, func() { fmt.Fprintln(sh.Out, about) })

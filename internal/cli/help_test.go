@@ -25,6 +25,24 @@ func commands(cmd *cobra.Command, words []string) map[string][]string {
 	return list
 }
 
+// What help.txt says is said: each part is of a command that there is, and is its help.
+func TestI1HelpIsOfCommands(t *testing.T) {
+	t.Parallel()
+	root := newProgram(shell.Surroundings{Environ: []string{}}).root(server.Programs{})
+	all := commands(root, nil)
+	parts := strings.Split(strings.TrimPrefix(help, "== "), "\n== ")
+	if len(parts) < 90 {
+		t.Errorf("only %d parts", len(parts))
+	}
+	for _, part := range parts {
+		path, text, _ := strings.Cut(part, "\n")
+		cmd, _, err := root.Find(all[path])
+		if long, example := cutHelp(text); err != nil || cmd.CommandPath() != path || long != "" && cmd.Long != long || example != "" && cmd.Example != example {
+			t.Errorf("help.txt has %q (%v), which says something else:\n%s\n%s", path, err, cmd.Long, cmd.Example)
+		}
+	}
+}
+
 // TestI1EveryHelpHasAnExample and says in a line what the command does.
 func TestI1EveryHelpHasAnExample(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,6 @@ import (
 func (sh program) docsCommand() *cobra.Command {
 	return shell.Group(&cobra.Command{
 		Use: "docs", Short: "Write the documentation, or the manual pages of this command",
-		Example: shell.Example("lineshaft docs man --dir man", "its manual pages", "lineshaft docs html --dir site", "what servers show at /docs"),
 	}, sh.docsManCommand(), sh.docsHTMLCommand())
 }
 
@@ -24,8 +23,6 @@ func (sh program) docsHTMLCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use: "html", Short: "Write the documentation as static files", Args: shell.Needs(0, 0, ""),
-		Long:    "Write the documentation that a server shows at /docs as files, which need no server and no network.",
-		Example: shell.Example("lineshaft docs html --dir site", "then open site/index.html"),
 		RunE: func(*cobra.Command, []string) error {
 			if dir == "" {
 				return shell.Usage("the folder is missing", "Run: lineshaft docs html --dir site")
@@ -47,8 +44,6 @@ func (sh program) docsManCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use: "man", Short: "Write a manual page for every command", Args: shell.Needs(0, 0, ""),
-		Long:    "Write a manual page of section 1 for every command into a folder: lineshaft.1, lineshaft-run.1 and so on.",
-		Example: shell.Example("lineshaft docs man --dir man", "then: man -l man/lineshaft.1"),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if dir == "" {
 				return shell.Usage("the folder is missing", "Run: lineshaft docs man --dir man")

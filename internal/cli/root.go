@@ -25,12 +25,6 @@ func (sh program) root(programs server.Programs) *cobra.Command {
 			"directory if nothing else is set.\n\n" +
 			"Exit codes: 0 it worked, 1 it failed, 2 the command line is wrong, 3 not found, 4 not allowed.\n" +
 			"`lineshaft run --wait` fails when the run does.",
-		Example: shell.Example(
-			"lineshaft serve", "start a server here",
-			"lineshaft init", "set up a webhook that starts a run",
-			`lineshaft run "Fix the failing test" --follow`, "start a run and watch it",
-			"lineshaft runs list --state failed", "what failed lately",
-		),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -57,6 +51,7 @@ func (sh program) root(programs server.Programs) *cobra.Command {
 		environment.AddCommand(ofRuns.PrepareCommand()) // it starts a run
 	}
 	root.AddCommand(setup.Commands{Commands: ofFactories}.Command(), sh.docsCommand(), sh.versionCommand())
+	explain(root)
 	shell.Group(root)
 	shell.CompleteWords(root, "output", shell.Formats()...)
 	root.InitDefaultHelpCmd()

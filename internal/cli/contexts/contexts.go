@@ -43,11 +43,6 @@ func (sh Commands) contextCommand() *cobra.Command {
 		Aliases: []string{"contexts"},
 		Short:   "Save several servers under names, and choose one",
 		Long:    contextHelp,
-		Example: shell.Example(
-			"lineshaft context add prod --url https://lineshaft.example.com", "asks for the key without showing it",
-			"lineshaft context use prod", "commands use it from now on",
-			"lineshaft context show", "which server do commands use, and why?",
-		),
 	}, sh.contextAddCommand(), sh.contextUseCommand(), sh.contextListCommand(), sh.contextShowCommand(), sh.contextRemoveCommand())
 }
 
@@ -62,17 +57,8 @@ func (sh Commands) contextAddCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "add NAME",
 		Short: "Save a server and its key, after trying the key",
-		Long: "Save a server and its key under a name. On a terminal you are asked for the key, and it is not shown;\n" +
-			"programs pipe it in with --key-stdin. It is never an argument, which others could see. The server is\n" +
-			"asked who the key belongs to; nothing is saved if it does not answer or refuses the key.",
-		Args: shell.Needs(1, 1, "a name for the server"),
-		Example: shell.Example(
-			"lineshaft context add prod --url https://lineshaft.example.com", "asks for the key",
-			"lineshaft context add prod --url https://lineshaft.example.com --key-stdin < key.txt", "from a file or a pipe",
-			"lineshaft context add prod --url https://lineshaft.example.com --key-command 'pass show lineshaft'", "read at each use, not saved",
-			"lineshaft context add local --url http://127.0.0.1:8484 --key-file lineshaft-data/admin.key", "a server on this machine",
-		),
-		RunE: func(cmd *cobra.Command, args []string) error { return sh.contextAdd(cmd.Context(), args[0], a) },
+		Args:  shell.Needs(1, 1, "a name for the server"),
+		RunE:  func(cmd *cobra.Command, args []string) error { return sh.contextAdd(cmd.Context(), args[0], a) },
 	}
 	flags := cmd.Flags()
 	flags.BoolVar(&a.keyStdin, "key-stdin", false, "read the key from standard input")
@@ -221,10 +207,9 @@ type aboutContext struct {
 
 func (sh Commands) contextListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the saved servers, without their keys",
-		Args:    shell.Needs(0, 0, ""),
-		Example: shell.Example("lineshaft context list", "names and addresses; * is the current one", "lineshaft context list -o json", "for programs"),
+		Use:   "list",
+		Short: "List the saved servers, without their keys",
+		Args:  shell.Needs(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			file, err := sh.Contexts()
 			if err != nil {
@@ -246,10 +231,9 @@ func (sh Commands) contextListCommand() *cobra.Command {
 func (sh Commands) contextUseCommand() *cobra.Command {
 	var none bool
 	cmd := &cobra.Command{
-		Use:     "use NAME",
-		Short:   "Choose the saved server that commands use",
-		Args:    cobra.ArbitraryArgs,
-		Example: shell.Example("lineshaft context use prod", "from now on", "lineshaft context use --none", "the server on this machine again"),
+		Use:   "use NAME",
+		Short: "Choose the saved server that commands use",
+		Args:  cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case none && len(args) > 0:
@@ -297,10 +281,6 @@ func (sh Commands) contextShowCommand() *cobra.Command {
 		Use:   "show [NAME]",
 		Short: "Show which server commands use, and why",
 		Args:  shell.Needs(0, 1, ""),
-		Example: shell.Example(
-			"lineshaft context show", "which server do commands use, and why?",
-			"lineshaft context show prod", "a saved server, without its key",
-		),
 		RunE: func(_ *cobra.Command, args []string) error {
 			about, err := sh.chosen(args)
 			if err != nil {
@@ -366,9 +346,7 @@ func (sh Commands) contextRemoveCommand() *cobra.Command {
 		Use:     "remove NAME...",
 		Aliases: []string{"rm"},
 		Short:   "Forget saved servers and their keys",
-		Long:    "Forget saved servers and their keys. The keys stay valid until you revoke them with `lineshaft apikey revoke`.",
 		Args:    shell.Needs(1, -1, "the name of a context (`lineshaft context list` shows them)"),
-		Example: shell.Example("lineshaft context remove prod", "its key stays valid until it is revoked"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			err := sh.ChangeContexts(cmd.Context(), func(f *shell.ContextFile) error {
 				for _, name := range args { // all or none
@@ -396,10 +374,9 @@ func (sh Commands) contextRemoveCommand() *cobra.Command {
 
 func (sh Commands) whoamiCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "whoami",
-		Short:   "Show who the key belongs to and what it may do",
-		Args:    shell.Needs(0, 0, ""),
-		Example: shell.Example("lineshaft whoami", "server, name, role, limits", "lineshaft whoami --context prod -o json", "on another server, for programs"),
+		Use:   "whoami",
+		Short: "Show who the key belongs to and what it may do",
+		Args:  shell.Needs(0, 0, ""),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			me, err := c.Whoami(cmd.Context())
 			if err != nil {

@@ -19,13 +19,6 @@ func (sh Commands) agentCommand() *cobra.Command {
 		Use:     "agent",
 		Aliases: []string{"agents"},
 		Short:   "Create, list, change and delete agents: named configurations for runs",
-		Long: "Agents are named configurations for runs. An agent belongs to a factory, or to the whole team.\n" +
-			"Each factory has one foreman, which gets the work that names no agent.",
-		Example: shell.Example(
-			"lineshaft agent list --factory shop", "who works there",
-			`lineshaft agent create reviewer --factory shop --type review --prompt "You review code."`, "a new one",
-			"lineshaft agent update reviewer --type foreman --factory shop", "it gets the work that names no agent",
-		),
 	}, sh.agentListCommand(), sh.agentGetCommand(), sh.agentCreateCommand(), sh.agentUpdateCommand(), sh.agentDeleteCommand())
 }
 
@@ -136,10 +129,6 @@ func (sh Commands) agentCreateCommand() *cobra.Command {
 		Use:   "create NAME",
 		Short: "Create an agent; its uid goes to standard output",
 		Args:  shell.Needs(1, 1, "a name for the agent"),
-		Example: shell.Example(
-			`lineshaft agent create reviewer --factory shop --type review --prompt-file reviewer.md`, "in a factory",
-			"lineshaft agent create helper --model m-1 --secret TRACKER_TOKEN", "for the whole team; its runs get that secret",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req, err := f.request(sh, args[0])
 			if err != nil {
@@ -227,14 +216,7 @@ func (sh Commands) agentUpdateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update AGENT",
 		Short: "Change an agent: its type, prompt, model, secrets, skills or name",
-		Long: "Change an agent for its future runs. Settings that you do not give stay; an empty value removes one.\n" +
-			"Secrets and skills replace the old lists. `--type foreman` takes over from the current foreman.",
-		Args: shell.Needs(1, 1, agentRefs),
-		Example: shell.Example(
-			"lineshaft agent update reviewer --factory shop --prompt-file reviewer.md", "another prompt",
-			"lineshaft agent update reviewer --type foreman", "it gets the work that names no agent",
-			`lineshaft agent update reviewer --secret ""`, "no secrets",
-		),
+		Args:  shell.Needs(1, 1, agentRefs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change, err := f.change(cmd, sh)
 			if err != nil {

@@ -21,11 +21,6 @@ func (sh Commands) automationCommand() *cobra.Command {
 		Use:     "automation",
 		Aliases: []string{"automations"},
 		Short:   "Create, list, change, enable, disable and delete the rules that start runs",
-		Example: shell.Example(
-			"lineshaft automation list", "in the only factory",
-			"lineshaft automation update triage --filter @filter.json", "other deliveries from now on",
-			"lineshaft automation disable triage --factory shop", "stop one for now",
-		),
 	}
 	factoryFlag(cmd, &factory)
 	of := shell.Noun[automationIn]{
@@ -52,10 +47,9 @@ func (sh Commands) automationCommand() *cobra.Command {
 
 func (sh Commands) automationListCommand(factory *string) *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the automations of a factory by name",
-		Args:    shell.Needs(0, 0, ""),
-		Example: shell.Example("lineshaft automation list --factory shop", "names, what starts them, agents", "lineshaft automation list -o json", "with their filters"),
+		Use:   "list",
+		Short: "List the automations of a factory by name",
+		Args:  shell.Needs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, uid, err := sh.InFactory(cmd.Context(), *factory)
 			if err != nil {
@@ -208,17 +202,7 @@ func (sh Commands) automationCreateCommand(factory *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create an automation; its uid goes to standard output",
-		Long: "Create an automation: each delivery to one of its webhooks that matches the filter starts a run of its\n" +
-			"agent. A filter is a JSON object that mirrors the payload; see docs/factories.md.",
-		Args: shell.Needs(1, 1, "a name for the automation"),
-		Example: shell.Example(
-			`lineshaft automation create triage --prompt "Label the new issue" --webhook issues`, "for every delivery",
-			`lineshaft automation create deploy --prompt-file deploy.md --webhook ci --filter '{"branch":["main"]}'`, "for some",
-			"lineshaft automation create fix --prompt-file - --webhook ci --filter @filter.json", "prompt from standard input, filter from a file",
-			`lineshaft automation create review --prompt "Review it" --trigger github/pull_request_opened`, "for webhooks of a forge",
-			`lineshaft automation create sweep --prompt "Close stale issues" --schedule "0 6 * * 1"`, "on Mondays at six",
-			`lineshaft automation create reply --prompt "Answer it" --webhook issues --secret TRACKER_TOKEN`, "its runs get that secret",
-		),
+		Args:  shell.Needs(1, 1, "a name for the automation"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.req.Name = args[0]
 			req, err := f.request(sh)

@@ -16,15 +16,7 @@ func (sh Commands) automationUpdateCommand(factory *string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update AUTOMATION",
 		Short: "Change an automation: its prompt, title, filter, webhooks, secrets, limits or name",
-		Long: "Change an automation from the next delivery on. Settings that you do not give stay; webhooks and secrets\n" +
-			"replace the old lists. An empty --filter, --title, --agent, --concurrency-key or --secret removes the setting.",
-		Args: shell.Needs(1, 1, automationRefs),
-		Example: shell.Example(
-			`lineshaft automation update triage --filter '{"action":["opened","reopened"]}'`, "other deliveries",
-			"lineshaft automation update triage --prompt-file triage.md --name label", "another prompt and name",
-			"lineshaft automation update triage --secret TRACKER_TOKEN --secret DEPLOY_KEY", "exactly these secrets",
-			`lineshaft automation update triage --secret ""`, "no secrets",
-		),
+		Args:  shell.Needs(1, 1, automationRefs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change, err := f.change(cmd, sh)
 			if err != nil {

@@ -36,10 +36,6 @@ func (sh Commands) factoryInitCommand() *cobra.Command {
 		Use:   "init DIR",
 		Short: "Write a folder with an example of a factory, ready to be applied",
 		Args:  shell.Needs(1, 1, "a folder that is empty or does not exist yet"),
-		Example: shell.Example(
-			"lineshaft factory init shop", "a foreman and an automation in ./shop",
-			`lineshaft factory init . --name "Web shop"`, "here",
-		),
 		RunE: func(_ *cobra.Command, args []string) error {
 			dir := args[0]
 			if name == "" {
@@ -70,10 +66,6 @@ func (sh Commands) factoryValidateCommand() *cobra.Command {
 		Use:   "validate DIR",
 		Short: "Find every mistake in the folder of a factory, without a server",
 		Args:  shell.Needs(1, 1, folderArgument),
-		Example: shell.Example(
-			"lineshaft factory validate shop", "file:line:column of each mistake; exit 1 if there is one",
-			"lineshaft factory validate . -o json", "for programs",
-		),
 		RunE: func(_ *cobra.Command, args []string) error {
 			folder, err := readFolder(args[0])
 			if err != nil {
@@ -243,13 +235,7 @@ func (sh Commands) factoryLinkCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "link FACTORY URL",
 		Short: "Let a factory follow a folder in a Git repository",
-		Long: "Let a factory follow a folder in a Git repository: what lands on the branch is applied, and the factory can\n" +
-			"be changed only there. A definition with mistakes is not applied; `lineshaft factory get` shows them.",
-		Args: shell.Needs(2, 2, "a factory and the URL of a repository"),
-		Example: shell.Example(
-			"lineshaft factory link shop https://git.example/acme/factories.git --path shop", "the default branch",
-			"lineshaft factory link shop ssh://git@git.example/acme/factories.git --branch production", "another branch",
-		),
+		Args:  shell.Needs(2, 2, "a factory and the URL of a repository"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			source.URL = args[1]
 			c, uid, err := sh.thisFactory(cmd, args[:1])
@@ -269,10 +255,9 @@ func (sh Commands) factoryLinkCommand() *cobra.Command {
 
 func (sh Commands) factoryUnlinkCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "unlink FACTORY",
-		Short:   "Unlink a factory from its repository; its definition stays",
-		Args:    shell.Needs(1, 1, "a factory (`lineshaft factory list` shows them)"),
-		Example: shell.Example("lineshaft factory unlink shop", "you can change it here again"),
+		Use:   "unlink FACTORY",
+		Short: "Unlink a factory from its repository; its definition stays",
+		Args:  shell.Needs(1, 1, "a factory (`lineshaft factory list` shows them)"),
 		RunE: sh.onFactory(func(ctx context.Context, c *client.Client, uid string) error {
 			return shell.Shown(sh.showFactory)(c.Factories.Unlink(ctx, uid))
 		}),
@@ -284,10 +269,7 @@ func (sh Commands) factorySyncCommand() *cobra.Command {
 		Use:   "sync [FACTORY]",
 		Short: "Read a factory's repository now, and apply what is there",
 		Args:  shell.Needs(0, 1, ""),
-		Example: shell.Example(
-			"lineshaft factory sync shop", "after a push, if you do not want to wait; exit 1 if it could not be applied",
-		),
-		RunE: sh.onFactory(sh.sync),
+		RunE:  sh.onFactory(sh.sync),
 	}
 }
 

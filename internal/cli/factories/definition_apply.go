@@ -17,13 +17,7 @@ func (sh Commands) factoryPlanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan DIR",
 		Short: "Show what applying a folder would add, change and remove",
-		Long: "Show what applying a folder would add, change and remove. For each automation whose triggers change, it also\n" +
-			"shows how many of the stored deliveries would newly start a run, and how many no longer would.",
-		Args: shell.Needs(1, 1, folderArgument),
-		Example: shell.Example(
-			"lineshaft factory plan shop", "the factory with the folder's alias or name",
-			"lineshaft factory plan . --factory staging -o json", "another factory, as JSON",
-		),
+		Args:  shell.Needs(1, 1, folderArgument),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, uid, d, files, err := sh.folderOf(cmd.Context(), args[0], factory)
 			if err != nil {
@@ -113,14 +107,7 @@ func (sh Commands) factoryApplyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "apply DIR",
 		Short: "Make a factory match a folder, all or nothing; create it if it does not exist",
-		Long: "Make a factory match a folder, all or nothing; create it if it does not exist. What the folder does not have\n" +
-			"is deleted, even if it was made by hand. On a terminal you are shown that and asked first; scripts are not asked.",
-		Args: shell.Needs(1, 1, folderArgument),
-		Example: shell.Example(
-			"lineshaft factory apply shop", "the factory with the folder's alias or name",
-			`lineshaft factory apply . --factory shop --comment "quieter triage"`, "the comment is shown with the revision",
-			"lineshaft factory apply . --if-revision 12", "only if nobody has changed it since that plan",
-		),
+		Args:  shell.Needs(1, 1, folderArgument),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, uid, d, files, err := sh.folderOf(cmd.Context(), args[0], factory)
 			if err != nil {
@@ -206,10 +193,6 @@ func (sh Commands) factoryDriftCommand() *cobra.Command {
 		Use:   "drift DIR",
 		Short: "Check whether a factory still matches a folder; exit 1 if not",
 		Args:  shell.Needs(1, 1, folderArgument),
-		Example: shell.Example(
-			"lineshaft factory drift shop", "the changes that apply would undo",
-			"lineshaft factory drift shop -o json || echo changed", "in a script",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, uid, d, files, err := sh.folderOf(cmd.Context(), args[0], factory)
 			if err != nil {
@@ -247,14 +230,7 @@ func (sh Commands) factoryExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export DIR",
 		Short: "Write a factory as a folder of files",
-		Long: "Write a factory as a folder of files that apply can read. It includes the values in the settings of\n" +
-			"tool servers; managed secrets are only named.",
-		Args: shell.Needs(1, 1, "a folder that is empty or does not exist yet"),
-		Example: shell.Example(
-			"lineshaft factory export shop --factory shop", "into ./shop",
-			"lineshaft factory export old --revision 7", "as it was then",
-			"lineshaft factory export . --overwrite", "replaces files of the same name; others stay",
-		),
+		Args:  shell.Needs(1, 1, "a folder that is empty or does not exist yet"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, uid, err := sh.InFactory(cmd.Context(), factory)
 			if err != nil {
@@ -294,10 +270,6 @@ func (sh Commands) factoryRevisionsCommand() *cobra.Command {
 		Use:   "revisions [FACTORY]",
 		Short: "List the revisions of a factory's definition, newest first",
 		Args:  shell.Needs(0, 1, ""),
-		Example: shell.Example(
-			"lineshaft factory revisions shop", "who changed it, when and how",
-			"lineshaft factory revisions --limit 200 -o ndjson", "more of them, for programs",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if limit < 1 {
 				return shell.Usage(fmt.Sprintf("--limit %d is less than one", limit), "Say how many to show.")
@@ -337,10 +309,6 @@ func (sh Commands) factoryRollbackCommand() *cobra.Command {
 		Use:   "rollback FACTORY NUMBER",
 		Short: "Apply an earlier revision of a factory's definition again, as a new one",
 		Args:  shell.Needs(2, 2, "a factory and the number of a revision (`lineshaft factory revisions FACTORY` shows them)"),
-		Example: shell.Example(
-			"lineshaft factory rollback shop 7", "asks on a terminal; later revisions stay in the list",
-			"lineshaft factory rollback shop 7 --yes", "does not ask",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			number, err := strconv.ParseInt(args[1], 10, 64)
 			if err != nil || number < 1 {

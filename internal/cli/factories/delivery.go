@@ -27,15 +27,7 @@ func (w *WebhookShell) deliveriesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deliveries WEBHOOK [DELIVERY_ID]",
 		Short: "Read the log of a webhook, or one delivery with its payload",
-		Long: "Read the log of a webhook, newest first, or one delivery with its payload. To read the log of a\n" +
-			"deleted webhook, give its uid.",
-		Args: shell.Needs(1, 2, oneWebhook),
-		Example: shell.Example(
-			"lineshaft webhook deliveries issues --since 24h", "what came today, and what it started",
-			"lineshaft webhook deliveries issues --outcome started --q triage", "those that started a run of triage",
-			"lineshaft webhook deliveries issues DELIVERY_ID --explain", "why it did not start more",
-			"lineshaft webhook deliveries issues --all -o ndjson", "all of them, a line of JSON each",
-		),
+		Args:  shell.Needs(1, 2, oneWebhook),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if f.query.ReceivedAfter, f.query.ReceivedBefore, err = w.span(f.since, f.until); err != nil {
@@ -282,14 +274,7 @@ func (w *WebhookShell) redeliverCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "redeliver WEBHOOK [DELIVERY_ID...]",
 		Short: "Deliver stored deliveries again, with the current automations",
-		Long: "Evaluate stored deliveries again, with the current automations and under new ids: those that you\n" +
-			"name, or all accepted ones from a period, oldest first. A period leaves out what was itself delivered\n" +
-			"again. Every automation that matches starts a run, even if it started one before.",
-		Args: shell.Needs(1, -1, oneWebhook),
-		Example: shell.Example(
-			"lineshaft webhook redeliver issues DELIVERY_ID --dry-run", "what would it start now?",
-			"lineshaft webhook redeliver issues --since 2h --until 1h", "everything from one hour, oldest first",
-		),
+		Args:  shell.Needs(1, -1, oneWebhook),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			after, before, err := w.span(f.since, f.until)
 			if err != nil {

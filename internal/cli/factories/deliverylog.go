@@ -61,14 +61,7 @@ func (sh Commands) factoryDeliveriesCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deliveries [FACTORY]",
 		Short: "Read the logs of all webhooks of a factory together",
-		Long: "Read the logs of all webhooks of a factory together, newest first.\n" +
-			"`lineshaft webhook deliveries` shows one delivery with its payload.",
-		Args: cobra.MaximumNArgs(1),
-		Example: shell.Example(
-			"lineshaft factory deliveries shop", "what came last, and what it started",
-			"lineshaft factory deliveries --outcome error --outcome limit", "what should have started a run",
-			"lineshaft factory deliveries --status rejected_auth --all -o ndjson", "all that was refused, a line of JSON each",
-		),
+		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkLog(q); err != nil {
 				return err
@@ -116,14 +109,7 @@ func (w *WebhookShell) testCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test WEBHOOK",
 		Short: "Let the server send a test event that it signs itself",
-		Long: "Let the server send a test event to a webhook. It signs the event with the webhook's secret, so you\n" +
-			"do not need it; the log marks the event as a test. Automations that match it start runs.\n" +
-			"`lineshaft webhook send` sends one from here, as the sender would.",
-		Args: shell.Needs(1, 1, oneWebhook),
-		Example: shell.Example(
-			"lineshaft webhook test ci", "an example of what the provider sends",
-			"lineshaft webhook test issues --event issues --data @issue.json", "your own body, as that event",
-		),
+		Args:  shell.Needs(1, 1, oneWebhook),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if d.Data != "" {
 				body, err := w.deliveryBody(d)

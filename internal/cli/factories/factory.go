@@ -29,14 +29,6 @@ func (sh Commands) factoryCommand() *cobra.Command {
 		Use:     "factory",
 		Aliases: []string{"factories"},
 		Short:   "Factories: create, list, change, delete; apply them from a folder",
-		Long: "Factories group agents, automations and webhooks. Name a factory by its uid, alias or name; if there\n" +
-			"is only one, you can leave it out.",
-		Example: shell.Example(
-			`lineshaft factory create "Web shop" --alias shop`, "a new one, with a foreman",
-			"lineshaft factory list", "all of them",
-			"lineshaft factory init shop && lineshaft factory apply shop", "one from a folder of files",
-			"lineshaft factory update shop --pause", "its automations start no more runs",
-		),
 	}
 	cmd.AddCommand(sh.factoryListCommand(), sh.factoryCreateCommand(), sh.factoryGetCommand(), sh.factoryUpdateCommand())
 	cmd.AddCommand(sh.factoryDeleteCommand(), sh.factoryRunCommand(), sh.factoryDeliveriesCommand())
@@ -73,10 +65,6 @@ func (sh Commands) factoryCreateCommand() *cobra.Command {
 		Use:   "create NAME",
 		Short: "Create a factory with a foreman; its uid goes to standard output",
 		Args:  shell.Needs(1, 1, "a name for the factory"),
-		Example: shell.Example(
-			`lineshaft factory create "Web shop" --alias shop`, "the alias is short and unique",
-			"uid=$(lineshaft factory create nightly)", "keep the uid in a script",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Name = args[0]
 			c, err := sh.Connect(cmd.Context())
@@ -93,10 +81,9 @@ func (sh Commands) factoryCreateCommand() *cobra.Command {
 
 func (sh Commands) factoryGetCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "get [FACTORY]",
-		Short:   "Show a factory",
-		Args:    shell.Needs(0, 1, ""),
-		Example: shell.Example("lineshaft factory get shop", "by alias, name or uid", "lineshaft factory get", "the only one there is"),
+		Use:   "get [FACTORY]",
+		Short: "Show a factory",
+		Args:  shell.Needs(0, 1, ""),
 		RunE: sh.onFactory(func(ctx context.Context, c *client.Client, uid string) error {
 			return shell.Shown(sh.showFactory)(c.Factories.Get(ctx, uid))
 		}),
@@ -169,11 +156,6 @@ func (sh Commands) factoryUpdateCommand() *cobra.Command {
 		Use:   "update [FACTORY]",
 		Short: "Change the name, alias or description of a factory, pause it or set its budget",
 		Args:  shell.Needs(0, 1, ""),
-		Example: shell.Example(
-			"lineshaft factory update shop --pause", "deliveries are logged, but start no runs",
-			`lineshaft factory update shop --alias ""`, "remove the alias",
-			"lineshaft factory update shop --daily-cost 25", "start no more runs once 25 dollars are spent today",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var change client.FactoryUpdate
 			shell.IfChanged(cmd, "name", &change.Name, name)
@@ -217,10 +199,6 @@ func (sh Commands) factoryDeleteCommand() *cobra.Command {
 		Use:   "delete FACTORY...",
 		Short: "Delete factories with their automations and webhooks; their runs stay",
 		Args:  shell.Needs(1, -1, "a factory (`lineshaft factory list` shows them)"),
-		Example: shell.Example(
-			"lineshaft factory delete shop", "asks on a terminal; its webhooks answer 404 from then on",
-			"lineshaft factory delete shop --yes", "does not ask",
-		),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			if !yes && sh.Asks() {
 				what := strings.Join(args, ", ") + " with all automations and webhooks? Webhook secrets cannot be recovered."
@@ -251,13 +229,7 @@ func (sh Commands) factoryRunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run FACTORY PROMPT",
 		Short: "Give work to the foreman of a factory; the id of the run goes to standard output",
-		Long: "Give work to the foreman of a factory; `-` reads the prompt from standard input. This also works in a\n" +
-			"paused factory: only its automations are paused.",
-		Args: shell.Needs(2, 2, "a factory and a prompt in quotes"),
-		Example: shell.Example(
-			`lineshaft factory run shop "Fix the checkout page" --follow`, "watch it work",
-			`lineshaft factory run shop - --ticket jira:SHOP-42 < ticket.md`, "for a ticket, by which you find its runs",
-		),
+		Args:  shell.Needs(2, 2, "a factory and a prompt in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			prompt, err := sh.TextOrStdin(args[1])
 			if err != nil {

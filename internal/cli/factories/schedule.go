@@ -24,11 +24,6 @@ func (sh Commands) scheduleCommand() *cobra.Command {
 		Use:     "schedule",
 		Aliases: []string{"schedules"},
 		Short:   "Create, list, change, pause, resume and delete schedules, which start runs at set times",
-		Example: shell.Example(
-			`lineshaft schedule create watch --cron "0 9 * * 1-5" --timezone Europe/Berlin --prompt "Look at the build"`, "on workdays at nine",
-			"lineshaft schedule list", "when they run next",
-			`lineshaft schedule next "0 9 * * 1-5" --timezone Europe/Berlin`, "what an expression means, without a server",
-		),
 	},
 		sh.scheduleListCommand(), sh.scheduleCreateCommand(), sh.scheduleUpdateCommand(), sh.scheduleNextCommand(),
 		of.Get("Show a schedule with its history and its prompt", func(ctx context.Context, c *client.Client, id string) error {
@@ -186,14 +181,7 @@ func (sh Commands) scheduleCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a schedule; its id goes to standard output",
-		Long: "Create a schedule: it starts a run at the times of its cron expression, by the wall clock of its\n" +
-			"time zone. See docs/schedules.md for daylight saving.",
-		Args: shell.Needs(1, 1, "a name for the schedule"),
-		Example: shell.Example(
-			`lineshaft schedule create watch --cron "0 9 * * 1-5" --timezone Europe/Berlin --prompt "Look at the build"`, "on workdays at nine",
-			`lineshaft schedule create tidy --cron "@every 6h" --overlap skip --prompt-file tidy.md`, "not while the last one works",
-			`lineshaft schedule create report --cron @monthly --prompt "Write the report" --agent AGENT_UID`, "by an agent",
-		),
+		Args:  shell.Needs(1, 1, "a name for the schedule"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.name = args[0]
 			var s client.Schedule
@@ -231,13 +219,7 @@ func (sh Commands) scheduleUpdateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update SCHEDULE",
 		Short: "Change a schedule: its times, prompt, agent, configuration or name",
-		Long: "Change a schedule from now on. Settings that you do not give stay; skills, secrets and metadata\n" +
-			"replace the old lists; an empty value removes a setting.",
-		Args: shell.Needs(1, 1, scheduleRefs),
-		Example: shell.Example(
-			`lineshaft schedule update watch --cron "30 8 * * *"`, "another time",
-			`lineshaft schedule update watch --timezone "" --overlap queue`, "UTC again, and one run after the other",
-		),
+		Args:  shell.Needs(1, 1, scheduleRefs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().NFlag() == 0 {
 				return shell.Usage("there is nothing to change",
@@ -345,14 +327,7 @@ func (sh Commands) scheduleNextCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "next CRON",
 		Short: "Show when a cron expression fires next, without a server",
-		Long: "Show when a cron expression fires next, by the wall clock of the time zone. When clocks change, a time\n" +
-			"that is skipped is made up once, and one that comes twice fires once, unless the expression fires in\n" +
-			"every hour. \"@every\" counts from now.",
-		Args: shell.Needs(1, 1, `a cron expression in quotes, such as "0 9 * * 1-5"`),
-		Example: shell.Example(
-			`lineshaft schedule next "0 9 * * 1-5" --timezone Europe/Berlin`, "the next five times",
-			`lineshaft schedule next "30 2 * * *" --timezone America/New_York --from 2026-03-07 --count 3`, "on a night without 2:30",
-		),
+		Args:  shell.Needs(1, 1, `a cron expression in quotes, such as "0 9 * * 1-5"`),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if number < 1 || number > maxFires {
 				return shell.Usage(fmt.Sprintf("--count %d is not between 1 and %d", number, maxFires), "The default is five.")

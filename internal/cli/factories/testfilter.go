@@ -18,15 +18,7 @@ func (w *WebhookShell) testFilterCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test-filter",
 		Short: "Try a payload filter on a stored delivery or a payload",
-		Long: "Try the filter of a trigger on a stored delivery or on a payload, and see the result of each check.\n" +
-			"Nothing is stored or started.",
-		Args: shell.Needs(0, 0, ""),
-		Example: shell.Example(
-			`lineshaft webhook test-filter --filter '{"action": ["opened"]}' --delivery DELIVERY_ID`, "would it have matched?",
-			"lineshaft webhook test-filter --filter @filter.json --payload @body.json", "both from files",
-			"lineshaft webhook test-filter --webhook issues --filter @filter.json --delivery DELIVERY_ID", "only for this webhook",
-			`lineshaft webhook test-filter --trigger '{"provider":"github","event":"issue_opened","filter":{}}' --delivery DELIVERY_ID`, "a whole trigger",
-		),
+		Args:  shell.Needs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if (filter == "-" || trigger == "-") && payload == "-" {
 				return shell.Usage("filter and payload cannot both come from standard input", "Put one of them into a file.")

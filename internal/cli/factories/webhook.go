@@ -26,11 +26,6 @@ func (sh Commands) webhookCommand() *cobra.Command {
 		Use:     "webhook",
 		Aliases: []string{"webhooks", "hook"},
 		Short:   "Manage the addresses that other systems send deliveries to, and try them",
-		Example: shell.Example(
-			"lineshaft webhook create ci --factory shop", "a new address with a token; both are shown",
-			"lineshaft webhook create issues --scheme github", "for GitHub, in the only factory there is",
-			"lineshaft webhook list", "all of them, and which are enabled",
-		),
 	}
 	cmd.PersistentFlags().StringVar(&w.Factory, "factory", "", "`FACTORY` by uid, alias or name (default: the only one there is)")
 	of := shell.Noun[*client.Webhook]{
@@ -192,12 +187,7 @@ func (w *WebhookShell) updateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update WEBHOOK",
 		Short: "Change the settings of a webhook",
-		Long:  "Change the settings of a webhook. Its name, mode and scheme cannot change: create a second\nwebhook, move the sender to it, then delete the first.",
 		Args:  shell.Needs(1, 1, oneWebhook),
-		Example: shell.Example(
-			"lineshaft webhook update ci --rate-limit 0", "no limit",
-			"lineshaft webhook update ci --secret-name CI_TOKEN", "use a managed secret",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := checkLimits(cmd, rate, bytes); err != nil {
 				return err
@@ -252,13 +242,7 @@ func (w *WebhookShell) rotateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate WEBHOOK",
 		Short: "Replace the secret of a webhook, or set the one from its provider",
-		Long: "Replace the secret of a webhook. The old one ends at once, unless --overlap keeps it valid while you\n" +
-			"change the sender. A webhook that waits for its provider's secret is enabled with it.",
-		Args: shell.Needs(1, 1, oneWebhook),
-		Example: shell.Example(
-			"lineshaft webhook rotate ci --overlap 1h", "a generated secret; the old one works for another hour",
-			"lineshaft webhook rotate pay --secret-file stripe.txt", "the secret that the provider shows",
-		),
+		Args:  shell.Needs(1, 1, oneWebhook),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var req client.WebhookRotation
 			var err error

@@ -88,13 +88,6 @@ func (w *WebhookShell) createCommand() *cobra.Command {
 			"secret with `lineshaft webhook rotate`. " + asksFirst() + " send a request to the address\nwhen you enter it: for these, " +
 			"get the secret from the provider first and pass it with --secret-file.",
 		Args: shell.Needs(1, 1, "a name for the webhook"),
-		Example: shell.Example(
-			"lineshaft webhook create ci", "senders use a bearer token",
-			"lineshaft webhook create issues --scheme github", "GitHub signs with a generated secret",
-			"lineshaft webhook create pay --scheme stripe", "the secret comes later, from Stripe",
-			"lineshaft webhook create chat --scheme slack --secret-file signing.txt", "you have Slack's secret already",
-			"lineshaft webhook create own --scheme hmac --hmac-header X-Sig --secret-file key.txt", "any sender that signs with HMAC",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Name, req.HMAC = args[0], hmacOrNil(hmac)
 			if req.AuthMode == "" && req.SignatureScheme != "" {

@@ -51,15 +51,7 @@ func (w *WebhookShell) sendCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "send URL|WEBHOOK",
 		Short: "Send a test delivery, signed as its sender would",
-		Long: "Send a test delivery to a webhook on this server, by name or uid, or to any address. The mode and scheme\n" +
-			"of a webhook are known; for an address give them with --mode or --scheme.\n" +
-			"For schemes with public keys, the file holds the private key.",
-		Args: shell.Needs(1, 1, "an address, or the name or uid of a webhook"),
-		Example: shell.Example(
-			"lineshaft webhook send ci --secret-file token.txt --data '{\"ok\": true}'", "as the sender of ci",
-			"lineshaft webhook send issues --secret-file key.txt --data @issue.json --header 'X-GitHub-Event: issues'", "as GitHub, with a body from a file",
-			"lineshaft webhook send https://lineshaft.example/webhooks/w/UID --scheme stripe --secret-file key.txt", "any address",
-		),
+		Args:  shell.Needs(1, 1, "an address, or the name or uid of a webhook"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if d.secretFile == "-" && d.Data == "-" {
 				return shell.Usage("secret and body cannot both come from standard input", "Put one of them into a file.")

@@ -184,11 +184,6 @@ func (sh Commands) logsCommand() *cobra.Command {
 		Use:   "logs RUN_ID",
 		Short: "Show what the agent said and did",
 		Args:  shell.Needs(1, 1, runIDs),
-		Example: shell.Example(
-			"lineshaft runs logs RUN_ID", "the log so far",
-			"lineshaft runs logs -f RUN_ID", "wait until the run has ended",
-			"lineshaft runs logs RUN_ID -o ndjson", "each event as a line of JSON",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if after < 0 {
 				return shell.Usage("--after cannot be negative", "Give the number of the last event you have seen.")

@@ -16,15 +16,7 @@ func (sh Commands) PrepareCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "prepare NAME",
 		Short: "Prepare an environment, so that the next run in it starts in a second",
-		Long: "Start a run that clones an environment's repositories, runs its set-up commands and ends. The\n" +
-			"worker keeps the result, and runs with the same commits, commands and secrets start on a copy of it.\n" +
-			"No model is used. With --agent, it is prepared for that agent, with its secrets and on its runner.",
-		Example: shell.Example(
-			"lineshaft environment prepare shop --follow", "watch the set-up",
-			"lineshaft environment prepare shop --host build-1 --wait", "on your own worker; exit 1 if it fails",
-			"lineshaft environment prepare shop --agent reviewer --factory shop", "with the secrets and runner of this agent",
-		),
-		Args: shell.Needs(1, 1, "the name or uid of an environment"),
+		Args:  shell.Needs(1, 1, "the name or uid of an environment"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			f.environment, f.title = args[0], "Prepare "+args[0]
 			return sh.run(cmd.Context(), []string{prepareOnly}, f)

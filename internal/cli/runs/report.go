@@ -18,13 +18,6 @@ func (sh Commands) reportCommand() *cobra.Command {
 	return shell.Group(&cobra.Command{
 		Use:   "report",
 		Short: "Inside a run: report artifacts, pull requests, plans and messages",
-		Long: "For agents, inside a run: report something about that run. The run, the server and the\n" +
-			"run token come from LINESHAFT_RUN_ID, LINESHAFT_API_URL and LINESHAFT_RUN_TOKEN, which\n" +
-			"every agent has. To start a child run, use `lineshaft run` with the same token.",
-		Example: shell.Example(
-			"lineshaft report artifact build/report.html", "store a file with the run",
-			`lineshaft report message "The build is green."`, "add to its conversation",
-		),
 	},
 		sh.reportArtifactCommand(),
 		sh.reportAddressCommand("pull-request", "pull_request", "Report a pull request", "https://forge.example/acme/shop/pull/7"),
@@ -71,10 +64,6 @@ func (sh Commands) reportArtifactCommand() *cobra.Command {
 		Use:   "artifact FILE...",
 		Short: "Store files as artifacts of the run, at most 100 MB each",
 		Args:  shell.Needs(1, -1, "the files"),
-		Example: shell.Example(
-			"lineshaft report artifact build/report.html", "at once; files in $LINESHAFT_ARTIFACTS are stored at the end of a turn",
-			"lineshaft report artifact shot.png --type SCREENSHOT --title 'The new page'", "a picture, with its title",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 1 && a.FileName != "" {
 				return shell.Usage("--name is for one file", "Leave it out, or report the files one by one.")
@@ -132,7 +121,6 @@ func (sh Commands) reportAddressCommand(use, kind, short, address string) *cobra
 func (sh Commands) reportMessageCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "message TEXT", Short: "Add a message to the run's conversation; - reads it from standard input", Args: shell.Needs(1, 1, "the text in quotes"),
-		Example: shell.Example(`lineshaft report message "The build is green; next I check the tests."`, "report progress", "lineshaft report message - < summary.md", "from a file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text, err := sh.TextOrStdin(args[0])
 			if err != nil {
@@ -147,7 +135,6 @@ func (sh Commands) reportNoticeCommand() *cobra.Command {
 	var level string
 	cmd := &cobra.Command{
 		Use: "notice TEXT", Short: "Add a notice to the run's log", Args: shell.Needs(1, 1, "the text in quotes"),
-		Example: shell.Example(`lineshaft report notice "No test covers this" --level warning`, "people see it in the log"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return sh.report(cmd.Context(), client.RunReport{Type: "notice", Text: args[0], Level: level})
 		},
@@ -160,8 +147,6 @@ func (sh Commands) reportNoticeCommand() *cobra.Command {
 func (sh Commands) reportPlanCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "plan STEP...", Short: "Report the run's plan: all steps, each time it changes; - reads them from standard input", Args: shell.Needs(1, -1, "the steps, each in quotes"),
-		Long:    "A step that begins with [x] is done, [~] is in progress, [ ] or nothing is still to do.",
-		Example: shell.Example(`lineshaft report plan "[x] Find the bug" "[~] Fix it" "Open a pull request"`, "done, in progress, to do", "lineshaft report plan - < todo.md", "one step per line"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && args[0] == "-" {
 				text, err := sh.TextOrStdin("-")

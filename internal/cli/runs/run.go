@@ -28,20 +28,8 @@ func (sh Commands) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PROMPT",
 		Short: "Start an agent run",
-		Long: "Start an agent run from a prompt; `-` reads the prompt from standard input.\n\n" +
-			"Without --wait or --follow, only the run's id goes to standard output, as soon as the server has\n" +
-			"stored the run; with them, it goes to standard error. A server without a model or an agent program\n" +
-			"runs the fenced sh and bash blocks of the prompt, and nothing else.",
-		Example: shell.Example(
-			`lineshaft run "Fix the failing test" --follow`, "watch it work",
-			"lineshaft run - < task.md", "the prompt is in a file",
-			`lineshaft run "Summarise report.pdf" --file report.pdf --wait`, "with an attachment; exit 1 if it fails",
-			`lineshaft run "Fix the build" --harness claude --permissions ask -f`, "it asks before it acts",
-			`lineshaft run "Review change 7" --agent reviewer --factory shop`, "give it to an agent",
-			`id=$(lineshaft run "Nightly audit" --name audit)`, "keep the id in a script",
-		),
-		Args: promptArgs(&f),
-		RunE: func(cmd *cobra.Command, args []string) error { return sh.run(cmd.Context(), args, f) },
+		Args:  promptArgs(&f),
+		RunE:  func(cmd *cobra.Command, args []string) error { return sh.run(cmd.Context(), args, f) },
 	}
 	f.Attend.Flags(cmd)
 	flags := cmd.Flags()

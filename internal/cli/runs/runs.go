@@ -36,11 +36,6 @@ func (sh Commands) runsCommand() *cobra.Command {
 		Use:     "runs",
 		Aliases: []string{"tasks"},
 		Short:   "List, read and steer runs",
-		Example: shell.Example(
-			"lineshaft runs list", "what happened lately",
-			"lineshaft runs logs -f RUN_ID", "watch one",
-			`lineshaft runs followup RUN_ID "Now add a test"`, "continue one",
-		),
 	},
 		sh.listCommand(), sh.watchCommand(), sh.logsCommand(), sh.followupCommand(), sh.rerunCommand(), sh.openCommand(), sh.cancelCommand(of),
 		of.Get("Show one run in full", func(ctx context.Context, c *client.Client, id string) error {
@@ -72,11 +67,6 @@ func (sh Commands) listCommand() *cobra.Command {
 		Use:   "list",
 		Short: "List runs, the newest change first",
 		Args:  shell.Needs(0, 0, ""),
-		Example: shell.Example(
-			"lineshaft runs list --state failed --since 24h", "what went wrong today",
-			"lineshaft runs list --name audit --all -o ndjson", "all of them, a line of JSON each",
-			`lineshaft runs list --query "flaky test"`, "search for words",
-		),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.complete(sh); err != nil {
 				return err
@@ -272,11 +262,6 @@ func (sh Commands) followupCommand() *cobra.Command {
 		Use:   "followup RUN_ID MESSAGE",
 		Short: "Send a message to a run, even to one that has ended",
 		Args:  shell.Needs(1, 2, "a run id and a message in quotes"),
-		Example: shell.Example(
-			`lineshaft runs followup RUN_ID "Now add a test" --follow`, "and watch",
-			"lineshaft runs followup RUN_ID yes", "answer the question of a run that is BLOCKED",
-			"lineshaft runs followup RUN_ID - < notes.md", "the message is in a file",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 1 && len(files) == 0 {
 				return shell.Usage("a follow-up needs a message", `Run: lineshaft runs followup `+args[0]+` "what to do next"`)
@@ -363,10 +348,9 @@ func outcomeText(outcome string, blocked bool) string {
 func (sh Commands) rerunCommand() *cobra.Command {
 	var a Attend
 	cmd := &cobra.Command{
-		Use:     "rerun RUN_ID",
-		Short:   "Start a new run with the settings of an old one",
-		Args:    shell.Needs(1, 1, runIDs),
-		Example: shell.Example("lineshaft runs rerun RUN_ID --follow", "try it again and watch"),
+		Use:   "rerun RUN_ID",
+		Short: "Start a new run with the settings of an old one",
+		Args:  shell.Needs(1, 1, runIDs),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			started, err := c.Runs.Rerun(cmd.Context(), args[0])
 			if err != nil {
@@ -381,10 +365,9 @@ func (sh Commands) rerunCommand() *cobra.Command {
 
 func (sh Commands) openCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "open RUN_ID",
-		Short:   "Open a run in the browser, or print its address if there is no terminal",
-		Args:    shell.Needs(1, 1, runIDs),
-		Example: shell.Example("lineshaft runs open RUN_ID", "the live session of the run"),
+		Use:   "open RUN_ID",
+		Short: "Open a run in the browser, or print its address if there is no terminal",
+		Args:  shell.Needs(1, 1, runIDs),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, args []string) error {
 			run, err := c.Runs.Get(cmd.Context(), args[0])
 			if err != nil {

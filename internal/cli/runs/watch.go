@@ -23,15 +23,7 @@ func (sh Commands) watchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch",
 		Short: "Watch runs live in full screen, and steer them with single keys",
-		Long: "Show runs in full screen and keep them up to date. Enter opens one with its log, ? shows\n" +
-			"all keys and q quits. The filters are those of `lineshaft runs list`.\n\n" +
-			"With --output ndjson it needs no terminal: each state change from now on is a line of JSON.",
-		Args: shell.Needs(0, 0, ""),
-		Example: shell.Example(
-			"lineshaft runs watch", "all runs, the newest change first",
-			"lineshaft runs watch --factory shop --state blocked", "what waits for an answer",
-			"lineshaft runs watch -o ndjson --state failed", "a line for each run that fails, for programs",
-		),
+		Args:  shell.Needs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := f.complete(sh); err != nil {
 				return err

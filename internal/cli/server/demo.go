@@ -24,14 +24,7 @@ func (sh Commands) demoCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Start a throw-away server full of made-up data, to look around",
-		Long: "Start a server with the made-up data of a small team: factories, webhooks with every kind of delivery,\n" +
-			"and runs that have ended, have failed, wait for an answer or are live. It needs no key and no model, listens\n" +
-			"only on this machine, and leaves nothing behind when it ends.",
-		Args: shell.Needs(0, 0, ""),
-		Example: shell.Example(
-			"lineshaft demo", "on http://127.0.0.1:8484",
-			"lineshaft demo --port 0", "on any free port",
-		),
+		Args:  shell.Needs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if sh.Demo == nil {
 				return notBuilt("demo")

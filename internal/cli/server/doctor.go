@@ -18,10 +18,9 @@ import (
 func (sh Commands) migrateCommand() *cobra.Command {
 	settings := &settings{sh: sh.Shell, command: "migrate"}
 	cmd := &cobra.Command{
-		Use:     "migrate",
-		Short:   "Migrate the database to the schema of this version",
-		Args:    shell.Needs(0, 0, ""),
-		Example: shell.Example("lineshaft migrate --database postgres://lineshaft@db/lineshaft", "before the nodes of the new version start"),
+		Use:   "migrate",
+		Short: "Migrate the database to the schema of this version",
+		Args:  shell.Needs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if sh.Migrate == nil {
 				return notBuilt("migrate")
@@ -42,12 +41,7 @@ func (sh Commands) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Check this machine and these settings",
-		Long:  "Check this machine and these settings: what a server here can run, how it isolates agents, and what is missing.\nThe exit code is 1 if something would keep it from working.",
 		Args:  shell.Needs(0, 0, ""),
-		Example: shell.Example(
-			"lineshaft doctor", "before the first start, or when something looks wrong",
-			"lineshaft doctor -o json", "for a monitor",
-		),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if sh.Doctor == nil {
 				return notBuilt("doctor")
@@ -100,15 +94,7 @@ func (sh Commands) backupCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "backup FILE",
 		Short: "Write everything in the database to a file, while the server runs",
-		Long: "Write everything in the database to a file, while the server runs: runs with their logs and files, factories, webhooks,\n" +
-			"deliveries, keys (as digests) and secrets (sealed). The file is a snapshot, works on both engines and carries its own digest.\n\n" +
-			"The master key is not in it: keep that elsewhere, or you cannot decrypt the secrets again. Files that are kept in a\n" +
-			"directory or bucket (--blob-dir, --blob-url) are not in it either.",
-		Args: shell.Needs(1, 1, "the file to write"),
-		Example: shell.Example(
-			"lineshaft backup lineshaft.backup", "from the server in this folder",
-			"lineshaft backup --database postgres://lineshaft@db/lineshaft nightly.backup", "from a server on PostgreSQL",
-		),
+		Args:  shell.Needs(1, 1, "the file to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := settings.load()
 			if err != nil {
@@ -132,15 +118,7 @@ func (sh Commands) restoreCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "restore FILE",
 		Short: "Fill a new database from a backup, all or nothing",
-		Long: "Fill a new database from a backup, all or nothing. The file is checked against its digest, rows are counted, and a\n" +
-			"backup from an older version is migrated to the schema of this one. Start the server with the old master key;\n" +
-			"existing API keys keep working, and no new admin key is made.\n\n" +
-			"Runs that were live when the backup was made have no worker any more, and end like runs whose worker was lost.",
-		Args: shell.Needs(1, 1, "the file to read"),
-		Example: shell.Example(
-			"lineshaft restore --data-dir ./restored lineshaft.backup", "into a new data directory",
-			"lineshaft restore --database postgres://lineshaft@db/empty nightly.backup", "into an empty PostgreSQL database",
-		),
+		Args:  shell.Needs(1, 1, "the file to read"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			cfg, err := settings.load()
 			if err != nil {
@@ -166,12 +144,7 @@ func (sh Commands) migrateDatabaseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "migrate-database",
 		Short: "Copy a database into a new one on the other engine, and count the rows",
-		Long: "Copy a database into a new one on the other engine, and count the rows. The old one is only read and stays as it is.\n" +
-			"Stop the server first: what it writes after the copy has started is not copied.",
-		Args: shell.Needs(0, 0, ""),
-		Example: shell.Example(
-			"lineshaft migrate-database --from lineshaft-data/lineshaft.db --to postgres://lineshaft@db/lineshaft", "from SQLite to PostgreSQL",
-		),
+		Args:  shell.Needs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if from == "" || to == "" {
 				return shell.Usage("both databases are required",

@@ -224,8 +224,7 @@ func (sh Commands) executeCommand() *cobra.Command {
 	var root string
 	cmd := &cobra.Command{
 		Use: "execute", Hidden: true, Short: "The worker of one execution in a pod; launchers start it",
-		Args:    shell.Needs(0, 0, ""),
-		Example: shell.Example("lineshaft execute --install", "in the pod's first container", "lineshaft execute", "in the agent's container"),
+		Args: shell.Needs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if sh.Install == nil || sh.Execute == nil {
 				return notBuilt("execute")
@@ -243,11 +242,10 @@ func (sh Commands) executeCommand() *cobra.Command {
 
 func (sh Commands) openapiCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "openapi",
-		Hidden:  true,
-		Short:   "Print the OpenAPI description of the server's API",
-		Args:    shell.Needs(0, 0, ""),
-		Example: shell.Example("lineshaft openapi > openapi.json", "as JSON", "lineshaft openapi -o yaml > openapi.yaml", "as YAML"),
+		Use:    "openapi",
+		Hidden: true,
+		Short:  "Print the OpenAPI description of the server's API",
+		Args:   shell.Needs(0, 0, ""),
 		RunE: func(*cobra.Command, []string) error {
 			if sh.OpenAPI == nil {
 				return notBuilt("openapi")

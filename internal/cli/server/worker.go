@@ -40,11 +40,6 @@ func (sh Commands) workerCommand() *cobra.Command {
 		Short: "Start a self-hosted worker, or list those that are connected",
 		Long:  workerHelp,
 		Args:  cobra.ArbitraryArgs,
-		Example: shell.Example(
-			"lineshaft worker --id mac-mini --server https://lineshaft.example.com", "take runs for mac-mini",
-			"lineshaft worker --id mac-mini --isolation bubblewrap --max-concurrent-runs 2", "the same settings as a server",
-			"lineshaft worker list", "who is connected",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return shell.UnknownCommand(cmd, args[0])

@@ -59,17 +59,8 @@ func (sh Commands) Command() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Set up a first webhook that starts a run, step by step",
-		Long: "Set up a first webhook that starts a run: answer a few questions, and this creates a factory, a webhook and\n" +
-			"an automation, sends a signed test delivery, shows the run, and prints a line that does it again.\n\n" +
-			"What already exists is used as it is, so you can call this again after a failure; to send to an existing\n" +
-			"webhook it needs --secret-file. Without a terminal, or with --yes, nothing is asked and the flags count.",
-		Args: shell.Needs(0, 0, ""),
-		Example: shell.Example(
-			"lineshaft init", "asks; Enter accepts the default",
-			"lineshaft init --yes --factory shop --webhook issues --kind github", "asks nothing",
-			`lineshaft init --yes --filter '{"status": ["failed"]}' --data '{"status": "failed"}'`, "only some deliveries start runs",
-		),
-		RunE: func(cmd *cobra.Command, _ []string) error { return f.walk(cmd.Context()) },
+		Args:  shell.Needs(0, 0, ""),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return f.walk(cmd.Context()) },
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.yes, "yes", "y", false, "ask nothing")

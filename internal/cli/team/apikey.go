@@ -20,10 +20,6 @@ func (sh Commands) apikeyCommand() *cobra.Command {
 		Use:     "apikey",
 		Aliases: []string{"apikeys", "key", "keys"},
 		Short:   "Create, list and revoke API keys",
-		Example: shell.Example(
-			"lineshaft apikey create ci --role member", "a key for a program that starts runs",
-			"lineshaft apikey list", "who has keys, and when they were last used",
-		),
 	}, sh.apikeyCreateCommand(), sh.apikeyListCommand(), sh.apikeyRevokeCommand())
 }
 
@@ -32,14 +28,7 @@ func (sh Commands) apikeyCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Create a key; it is shown once",
-		Long: "Create a key. Only the key goes to standard output, and only once: the server does not keep it.\n\n" +
-			"Roles: viewer reads; member starts runs and steers its own; manager steers all;\n" +
-			"admin also manages keys; worker executes runs for the ids given with --worker.",
-		Args: shell.Needs(1, 1, "a name for the key"),
-		Example: shell.Example(
-			"lineshaft apikey create ci --role member --expires 90d", "a key that expires",
-			"export LINESHAFT_API_KEY=$(lineshaft apikey create me --role admin)", "use it here",
-		),
+		Args:  shell.Needs(1, 1, "a name for the key"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req.Name = args[0]
 			if !slices.Contains(roles(), req.Role) {
@@ -87,10 +76,9 @@ func (sh Commands) createKey(ctx context.Context, req client.APIKeyRequest) erro
 
 func (sh Commands) apikeyListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the keys, without the keys themselves, which the server does not know",
-		Args:    shell.Needs(0, 0, ""),
-		Example: shell.Example("lineshaft apikey list", "names, roles, last use", "lineshaft apikey list -o json", "for programs"),
+		Use:   "list",
+		Short: "List the keys, without the keys themselves, which the server does not know",
+		Args:  shell.Needs(0, 0, ""),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			keys, err := c.APIKeys.List(cmd.Context())
 			if err != nil {
@@ -146,10 +134,9 @@ func (sh Commands) keyRow(key *client.APIKey, factories string) []shell.Cell {
 
 func (sh Commands) apikeyRevokeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "revoke KEY_ID...",
-		Short:   "Revoke keys immediately and permanently",
-		Args:    shell.Needs(1, -1, "a key id (`lineshaft apikey list` shows them)"),
-		Example: shell.Example("lineshaft apikey revoke KEY_ID", "the id, not the key itself"),
+		Use:   "revoke KEY_ID...",
+		Short: "Revoke keys immediately and permanently",
+		Args:  shell.Needs(1, -1, "a key id (`lineshaft apikey list` shows them)"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			for _, id := range args {
 				if strings.HasPrefix(id, "ls_") {

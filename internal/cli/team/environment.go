@@ -24,13 +24,6 @@ func (sh Commands) environmentCommand() *cobra.Command {
 		Use:     "environment",
 		Aliases: []string{"environments", "env"},
 		Short:   "Create, list, change and delete environments",
-		Long: "An environment says how the workspace is prepared before an agent starts: which repositories are cloned\n" +
-			"and which set-up commands are run. Name an environment by its uid or its name.",
-		Example: shell.Example(
-			"lineshaft environment create shop --repo acme/shop --setup-command 'cd shop && npm ci'", "a new one",
-			"lineshaft environment list", "all of them",
-			"lineshaft environment get shop", "by name or uid; `lineshaft run --environment shop` works in it",
-		),
 	},
 		sh.environmentListCommand(), sh.environmentCreateCommand(), sh.environmentUpdateCommand(),
 		of.Get("Show an environment", func(ctx context.Context, c *client.Client, uid string) error {
@@ -44,10 +37,9 @@ func (sh Commands) environmentCommand() *cobra.Command {
 func (sh Commands) environmentListCommand() *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the environments",
-		Args:    shell.Needs(0, 0, ""),
-		Example: shell.Example("lineshaft environment list", "newest change first", "lineshaft environment list --sort name -o json", "by name"),
+		Use:   "list",
+		Short: "List the environments",
+		Args:  shell.Needs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			order := by
 			switch by {
@@ -196,10 +188,6 @@ func (sh Commands) environmentCreateCommand() *cobra.Command {
 		Use:   "create NAME",
 		Short: "Create an environment; its uid goes to standard output",
 		Args:  shell.Needs(1, 1, "a name for the environment"),
-		Example: shell.Example(
-			"lineshaft environment create shop --repo acme/shop --repo acme/tools --git-credentials FORGE_TOKEN", "private repositories",
-			"lineshaft environment create shop --repo acme/shop --setup-command 'cd shop && npm ci' --secret NPM_TOKEN", "with what it needs",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			config := client.EnvironmentConfig{Name: args[0]}
 			if err := f.apply(cmd, &config); err != nil {
@@ -221,13 +209,7 @@ func (sh Commands) environmentUpdateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update ENVIRONMENT",
 		Short: "Change an environment; settings that you do not give stay",
-		Long: "Change an environment. Settings that you do not give stay. A list is replaced as a whole: give all repositories,\n" +
-			"set-up commands or secrets that it should have, or an empty text for none.",
-		Args: shell.Needs(1, 1, environmentRefs),
-		Example: shell.Example(
-			"lineshaft environment update shop --setup-command 'cd shop && npm ci' --setup-command 'cd shop && npm run build'", "exactly these two",
-			`lineshaft environment update shop --git-credentials ""`, "clone without",
-		),
+		Args:  shell.Needs(1, 1, environmentRefs),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().NFlag() == 0 {
 				return shell.Usage("there is nothing to change",

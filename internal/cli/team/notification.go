@@ -22,11 +22,6 @@ func (sh Commands) notificationCommand() *cobra.Command {
 		Use:     "notification",
 		Aliases: []string{"notifications", "callback", "callbacks"},
 		Short:   "Manage the endpoints that are notified of runs, and read what was sent to them",
-		Example: shell.Example(
-			"lineshaft notification create https://example.com/hook --state failed --state error", "get notified of failures",
-			"lineshaft notification list", "all of them, and whether they answer",
-			"lineshaft notification deliveries example.com", "what was sent, and what is tried again",
-		),
 	},
 		sh.notificationCreateCommand(), sh.notificationListCommand(), sh.notificationUpdateCommand(), sh.notificationRotateCommand(),
 		of.Get("Show an endpoint; its secret is not shown again",
@@ -171,13 +166,7 @@ func (sh Commands) notificationCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create URL",
 		Short: "Create an endpoint; its signing secret is shown once",
-		Long: "Create an endpoint. It gets a signed POST (Standard Webhooks) whenever the state of a run that it watches\n" +
-			"changes; what fails is tried again for three days. Verify the signature with the secret, which is shown once.",
-		Args: shell.Needs(1, 1, "the URL to send to"),
-		Example: shell.Example(
-			"lineshaft notification create https://example.com/hook", "every state change of every run",
-			"lineshaft notification create https://example.com/hook --factory shop --state failed", "failed runs of one factory",
-		),
+		Args:  shell.Needs(1, 1, "the URL to send to"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if _, err := shell.ParseStates(f.states); err != nil {
 				return err
@@ -223,10 +212,6 @@ func (sh Commands) notificationUpdateCommand() *cobra.Command {
 		Use:   "update NOTIFICATION",
 		Short: "Change an endpoint's events, name or URL",
 		Args:  shell.Needs(1, 1, notificationRefs),
-		Example: shell.Example(
-			"lineshaft notification update example.com --state failed --state error", "instead of the states it had",
-			"lineshaft notification update example.com --state ''", "every state",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			change, err := f.change(cmd, url)
 			if err != nil {
@@ -283,11 +268,7 @@ func (sh Commands) notificationRotateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rotate NOTIFICATION",
 		Short: "Replace the signing secret of an endpoint",
-		Long:  "Replace the signing secret of an endpoint. During --overlap, callbacks carry the signatures of both secrets, so you\ncan change the receiver without losing one.",
 		Args:  shell.Needs(1, 1, notificationRefs),
-		Example: shell.Example(
-			"lineshaft notification rotate example.com --overlap 24h", "both secrets sign for a day",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var req client.NotificationRotation
 			var err error
@@ -318,10 +299,6 @@ func (sh Commands) notificationDeliveriesCommand() *cobra.Command {
 		Use:   "deliveries NOTIFICATION [DELIVERY_ID]",
 		Short: "Read what was sent to an endpoint, or one delivery with its attempts and payload",
 		Args:  shell.Needs(1, 2, notificationRefs),
-		Example: shell.Example(
-			"lineshaft notification deliveries example.com --status failed", "what was given up",
-			"lineshaft notification deliveries example.com DELIVERY_ID", "each attempt, and what was sent",
-		),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := shell.OneOf("status", q.Status, deliveryStatuses()); err != nil {
 				return err
@@ -422,7 +399,6 @@ func (sh Commands) showNotificationDelivery(d *client.NotificationDelivery) erro
 func (sh Commands) notificationReplayCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "replay NOTIFICATION DELIVERY_ID...", Short: "Send deliveries again, with the same id and payload", Args: shell.Needs(2, -1, "a notification and the ids of deliveries"),
-		Example: shell.Example("lineshaft notification replay example.com DELIVERY_ID", "one that was given up"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, found, err := sh.findNotification(cmd.Context(), args[0])
 			if err != nil {
@@ -439,7 +415,6 @@ func (sh Commands) notificationReplayCommand() *cobra.Command {
 func (sh Commands) notificationTestCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "test NOTIFICATION", Short: "Send a test callback to an endpoint", Args: shell.Needs(1, 1, notificationRefs),
-		Example: shell.Example("lineshaft notification test example.com", "then look at its deliveries"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, found, err := sh.findNotification(cmd.Context(), args[0])
 			if err != nil {

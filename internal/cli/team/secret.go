@@ -41,13 +41,6 @@ func (sh Commands) secretCommand() *cobra.Command {
 		Use:     "secret",
 		Aliases: []string{"secrets"},
 		Short:   "Create, update, list and delete secrets",
-		Long: "Secrets are stored encrypted and given to runs as variables of the same names. Their values\n" +
-			"cannot be read back, and are masked in what agents print.",
-		Example: shell.Example(
-			"lineshaft secret create TRACKER_TOKEN", "asks for the value without showing it",
-			"lineshaft secret create DEPLOY_KEY --value-file id_ed25519", "the value is in a file",
-			"lineshaft secret list", "names, and who gets them",
-		),
 	}
 	cmd.AddCommand(sh.secretCreateCommand(), sh.secretUpdateCommand(), sh.secretListCommand(), sh.secretDeleteCommand())
 	var team bool
@@ -61,13 +54,7 @@ func (sh Commands) secretCreateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Store a secret",
-		Long: "Store a secret. The value comes from standard input, without one line break at its end, or from a\n" +
-			"file; on a terminal you are asked for it, and it is not shown. It is never an argument, which others could see.",
-		Args: shell.Needs(1, 1, "a name such as TRACKER_TOKEN"),
-		Example: shell.Example(
-			"lineshaft secret create TRACKER_TOKEN", "asks for the value",
-			"pass show tracker | lineshaft secret create TRACKER_TOKEN --access runs", "any run may name it",
-		),
+		Args:  shell.Needs(1, 1, "a name such as TRACKER_TOKEN"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := errors.Join(checkSecretName(args[0]), f.check()); err != nil {
 				return err
@@ -110,13 +97,7 @@ func (sh Commands) secretUpdateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "update NAME",
 		Short: "Change a secret's value, or only its --description and --access",
-		Long: "Change a secret. Without flags, a new value is read as in `secret create`; with --description or\n" +
-			"--access, only if you also give --value-file. Runs get the new value from their next execution on.",
-		Args: shell.Needs(1, 1, "the name of a secret"),
-		Example: shell.Example(
-			"lineshaft secret update TRACKER_TOKEN", "asks for the new value",
-			"lineshaft secret update TRACKER_TOKEN --access granted", "the value stays",
-		),
+		Args:  shell.Needs(1, 1, "the name of a secret"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := f.check(); err != nil {
 				return err

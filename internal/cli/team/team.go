@@ -27,9 +27,8 @@ func (sh Commands) All() []*cobra.Command {
 
 func (sh Commands) auditCommand() *cobra.Command {
 	return shell.Group(&cobra.Command{
-		Use:     "audit",
-		Short:   "Read who changed what",
-		Example: shell.Example("lineshaft audit list", "the latest changes"),
+		Use:   "audit",
+		Short: "Read who changed what",
 	}, sh.auditListCommand())
 }
 
@@ -37,10 +36,9 @@ func (sh Commands) auditListCommand() *cobra.Command {
 	var q client.AuditQuery
 	var all bool
 	cmd := &cobra.Command{
-		Use:     "list",
-		Short:   "List the audit log, newest entry first; you need the role admin",
-		Args:    shell.Needs(0, 0, ""),
-		Example: shell.Example("lineshaft audit list", "the latest", "lineshaft audit list --all -o ndjson", "the whole log, a line of JSON each"),
+		Use:   "list",
+		Short: "List the audit log, newest entry first; you need the role admin",
+		Args:  shell.Needs(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if q.Limit < 1 || q.Limit > 500 {
 				return shell.Usage(fmt.Sprintf("--limit %d is not between 1 and 500", q.Limit), "Use --all for everything.")
@@ -78,16 +76,14 @@ func (sh Commands) modelCommand() *cobra.Command {
 		Use:     "model",
 		Aliases: []string{"models"},
 		Short:   "List the language models and agent programs that the server can run",
-		Example: shell.Example("lineshaft model list", "what --model and --harness can name"),
 	}, sh.modelListCommand())
 }
 
 func (sh Commands) modelListCommand() *cobra.Command {
 	return &cobra.Command{
-		Use:     "list",
-		Short:   "List the models and harnesses, and what is missing for those that cannot be used",
-		Args:    shell.Needs(0, 0, ""),
-		Example: shell.Example("lineshaft model list", "ids, providers, the default", "lineshaft model list -o json", "for programs"),
+		Use:   "list",
+		Short: "List the models and harnesses, and what is missing for those that cannot be used",
+		Args:  shell.Needs(0, 0, ""),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			models, err := c.Models(cmd.Context())
 			if err != nil {
@@ -132,12 +128,6 @@ func (sh Commands) skillCommand() *cobra.Command {
 		Use:     "skill",
 		Aliases: []string{"skills"},
 		Short:   "List the skills of repositories",
-		Long: "Skills are prompts that are kept in repositories, as SKILL.md files. `lineshaft run --skill` uses one;\n" +
-			"the prompt is then its arguments.",
-		Example: shell.Example(
-			"lineshaft skill list", "those of all environments and factories",
-			"lineshaft skill list --repo acme/tools", "those of one repository",
-		),
 	}, sh.skillListCommand())
 }
 
@@ -146,13 +136,7 @@ func (sh Commands) skillListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List skills",
-		Long:  "List the skills of the repositories of all environments and factories, or of one repository.",
 		Args:  shell.Needs(0, 0, ""),
-		Example: shell.Example(
-			"lineshaft skill list", "all of them",
-			"lineshaft skill list --repo acme/tools --refresh", "from one repository, as it is now",
-			"lineshaft skill list --all -o json", "also malformed ones, for programs",
-		),
 		RunE: sh.WithClient(func(cmd *cobra.Command, c *client.Client, _ []string) error {
 			return shell.Shown(sh.showSkills)(c.Skills.List(cmd.Context(), q))
 		}),
