@@ -31,7 +31,7 @@ func TestH4EveryCodeHasARowAndAPage(t *testing.T) {
 	}
 	for _, code := range lineshaft.Codes() {
 		row, ok := problem.Lookup(code)
-		if !ok || row.Title == "" || row.Explanation == "" || row.Fix == "" {
+		if !ok || row.Code != code || row.Title == "" || row.Explanation == "" || row.Fix == "" {
 			t.Errorf("%s: incomplete row %+v", code, row)
 		}
 		w := getPage(t, problem.PagePath+string(code))
