@@ -98,7 +98,10 @@ func sqliteDialect() *dialect {
 		likeAnyCase:  "LIKE",
 		tables:       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'run\\_search%' ESCAPE '\\' AND name NOT IN ('schema_version', 'run_list', 'run_backlog') ORDER BY name",
 		searchInsert: "INSERT OR REPLACE INTO run_search (rowid, words) SELECT l.number, v.words FROM v JOIN run_list l ON l.id = v.id",
-		searchMatch:  "SELECT l.id FROM run_search s JOIN run_list l ON l.number = s.rowid WHERE run_search MATCH $1 LIMIT $2",
+		// Whole words first: their runs are read one by one, those of a beginning all put together.
+		searchMatch: `SELECT l.id FROM run_search s JOIN run_list l ON l.number = s.rowid WHERE run_search MATCH CASE
+			WHEN (SELECT COUNT(*) FROM (SELECT 1 FROM run_search WHERE run_search MATCH REPLACE($1, '*', '') LIMIT $2)) < $2
+			THEN $1 ELSE REPLACE($1, '*', '') END LIMIT $2`,
 		searchDelete: "DELETE FROM run_search WHERE rowid = (SELECT number FROM run_list WHERE id = $1)",
 		oldWords: []string{
 			"DELETE FROM run_search_before_data WHERE id IN (SELECT id FROM run_search_before_data WHERE id > 10 LIMIT 500)",
@@ -149,11 +152,7 @@ func (d *dialect) searchQuery(words []string) string {
 	if d.name == "postgres" {
 		quote, join, prefix = `'`, " & ", `:*`
 	}
-	terms := make([]string, len(words))
-	for i, word := range words {
-		terms[i] = quote + word + quote + prefix
-	}
-	return strings.Join(terms, join)
+	return quote + strings.Join(words, quote+prefix+join+quote) + quote + prefix
 }
 
 // by makes a statement read a table by an index, where the engine does not find out itself.

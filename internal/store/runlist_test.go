@@ -4,6 +4,7 @@ import (
 	"context"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -130,4 +131,41 @@ func TestR4ListsEqualTheModel(t *testing.T) {
 			}
 		})
 	})
+}
+
+// A search for whole words that many runs have reads as many of those as it asks for. What only
+// begins a word would have SQLite put together all runs that have it, before the first is given.
+func TestR4WholeWordsAreSearchedFirst(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), store.Options{Database: storetest.SQLite(t)})
+	must(t, err)
+	t.Cleanup(func() { must(t, s.Close()) })
+	for _, title := range []string{"module42", "module42", "module42", "module4", "module4", "module5"} {
+		insertRun(t, s, func(n *store.NewRun) { n.Title = title })
+	}
+	settleAll(t, s)
+	s.SetBudget(20) // two candidates are many
+	recorder := s.Record()
+	for query, want := range map[string]string{"module4": "module4 module4", "module5": "module5", "module": "module42 module42"} {
+		recorder.Take()
+		found(t, s, query)
+		searched := recorder.Take()
+		at := slices.IndexFunc(searched, func(one store.Statement) bool { return strings.Contains(one.Text, "MATCH") })
+		if at < 0 {
+			t.Fatalf("%q: the index was not asked: %v", query, searched)
+		}
+		rows, err := s.DB().QueryContext(t.Context(), "SELECT title FROM runs WHERE id IN ("+searched[at].Text+") ORDER BY id", searched[at].Args...)
+		must(t, err)
+		defer func() { _ = rows.Close() }()
+		var got []string
+		for rows.Next() {
+			var title string
+			must(t, rows.Scan(&title))
+			got = append(got, title)
+		}
+		must(t, rows.Err())
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q: the index gave %v, want %s", query, got, want)
+		}
+	}
 }
