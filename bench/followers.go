@@ -24,23 +24,19 @@ const (
 
 // benchFollowers is B8: one run that talks, and many who listen.
 func benchFollowers(ctx context.Context, s *session) error {
-	for _, engine := range s.opts.engines {
-		if engine == postgres && s.admin == "" {
-			s.report.missing("B8", "followers", engine, errNoPostgres)
-			continue
-		}
+	return s.onEach(ctx, "B8", "followers", func(ctx context.Context, engine string) error {
 		counts := slices.Compact([]int{1, s.opts.count(100, 2), s.opts.count(1000, 10)})
 		var rounds []followRound
 		for _, followers := range append(counts, 1) { // the anchor again at the end
 			round, err := s.followRound(ctx, engine, followers)
 			if err != nil {
-				return fmt.Errorf("%s, %d followers: %w", engine, followers, err)
+				return fmt.Errorf("%d followers: %w", followers, err)
 			}
 			rounds = append(rounds, round)
 		}
 		s.followRows(engine, rounds)
-	}
-	return nil
+		return nil
+	})
 }
 
 // followRound is one measurement.

@@ -31,16 +31,7 @@ const (
 // benchHostile is B17: the most expensive requests that there are, on a database that
 // someone filled with malice.
 func benchHostile(ctx context.Context, s *session) error {
-	for _, engine := range s.opts.engines {
-		if engine == postgres && s.admin == "" {
-			s.report.missing("B17", "hostile database", engine, errNoPostgres)
-			continue
-		}
-		if err := s.hostileOn(ctx, engine); err != nil {
-			return fmt.Errorf("%s: %w", engine, err)
-		}
-	}
-	return nil
+	return s.onEach(ctx, "B17", "hostile database", s.hostileOn)
 }
 
 func (s *session) hostileOn(ctx context.Context, engine string) (err error) {

@@ -53,18 +53,13 @@ func benchTriggers(ctx context.Context, s *session) error {
 }
 
 func (s *session) ingress(ctx context.Context, c ingressCase) error {
-	for _, engine := range s.opts.engines {
-		if engine == postgres && s.admin == "" {
-			s.report.missing(c.id, c.what, engine, errNoPostgres)
-			continue
-		}
+	return s.onEach(ctx, c.id, c.what, func(ctx context.Context, engine string) error {
 		found, err := s.ingressOn(ctx, engine, c)
-		if err != nil {
-			return fmt.Errorf("%s: %w", engine, err)
+		if err == nil {
+			s.ingressRows(engine, c, found)
 		}
-		s.ingressRows(engine, c, found)
-	}
-	return nil
+		return err
+	})
 }
 
 // ingressOn lets the anchor and ours take turns, round by round, with each number of connections.
@@ -77,7 +72,7 @@ func (s *session) ingressOn(ctx context.Context, engine string, c ingressCase) (
 		return found, err
 	}
 	defer func() { err = errors.Join(err, anchor.finish(ctx, s)) }()
-	ours, err := s.startOurs(ctx, engine, c)
+	ours, err := s.startOurs(ctx, engine, c, s.ingressPlan(c))
 	if err != nil {
 		return found, err
 	}
@@ -179,7 +174,7 @@ func (s *session) measureNull(ctx context.Context, engine string) (all []hitFoun
 
 // measureOurs measures the real program alone.
 func (s *session) measureOurs(ctx context.Context, engine string, c ingressCase) (all []hitFound, err error) {
-	ours, err := s.startOurs(ctx, engine, c)
+	ours, err := s.startOurs(ctx, engine, c, s.ingressPlan(c))
 	if err != nil {
 		return nil, err
 	}

@@ -135,7 +135,8 @@ func TestB3OnSQLite(t *testing.T) {
 	must(t, benchSignatures(t.Context(), s))
 	equal(t, "rows", len(s.report.Rows), 3)
 	for _, line := range s.report.Rows {
-		if found, ok := line.Detail.(hitFound); !ok || found.Accepted == 0 || line.Ratio <= 0 {
+		turns, ok := line.Detail.(ingressTurns)
+		if !ok || len(turns.Ours) != ingressRounds || len(turns.Anchor) != ingressRounds || line.Ratio <= 0 || line.Low > line.Ratio {
 			t.Errorf("the row is %+v", line)
 		}
 	}

@@ -18,29 +18,18 @@ const (
 	listPage = 20
 	// listAgain is how much longer a list is measured that missed its bar.
 	listAgain = 10
-	// listLimit ends the measurement of a list that is too slow for all its calls,
-	// if there are enough of them for a percentile.
-	listLimit = 2 * time.Second
-	listLeast = 100
+	// listLeast is how many calls there are also when the time is over.
+	listLeast = 10
 )
 
 // benchLists is B7: the same pages of a small and of a large database, in turn.
 func benchLists(ctx context.Context, s *session) error {
-	for _, engine := range s.opts.engines {
-		if engine == postgres && s.admin == "" {
-			s.report.missing("B7", "lists", engine, errNoPostgres)
-			continue
-		}
-		if err := s.measureLists(ctx, engine); err != nil {
-			return fmt.Errorf("%s: %w", engine, err)
-		}
-	}
-	return nil
+	return s.onEach(ctx, "B7", "lists", s.measureLists)
 }
 
 // bigRuns and smallRuns are the sizes of the two databases.
 func (s *session) bigRuns() int   { return s.opts.count(1_000_000, 5000) }
-func (s *session) smallRuns() int { return s.opts.count(10_000, 2000) }
+func (s *session) smallRuns() int { return min(10_000, s.opts.count(100_000, 2000)) }
 
 // listSide is one of the two databases.
 type listSide struct {
@@ -73,23 +62,22 @@ func (s *session) measureLists(ctx context.Context, engine string) (err error) {
 	}
 	defer func() { err = errors.Join(err, big.store.Close()) }()
 
-	m := &listMeter{session: s, small: small, big: big, calls: s.opts.count(60, 10)}
-	reference := listCase{number: 1, sort: lineshaft.SortUpdated}
-	first, err := m.measure(ctx, reference, m.calls)
+	m := &listMeter{session: s, small: small, big: big, calls: s.opts.count(60, 30)}
+	reference, cases := listCase{number: 2, sort: lineshaft.SortUpdated}, listCases(len(small.queries))
+	first, err := m.measure(ctx, reference, m.calls, s.share(len(cases)))
 	if err != nil {
 		return err
 	}
 	var found []listFound
-	cases := listCases(len(small.queries))
 	for i, c := range cases {
 		s.progress.stepf("B7 %s: %d of %d lists, %s", engine, i+1, len(cases), small.queries[c.number].name)
-		f, err := m.judged(ctx, c)
+		f, err := m.judged(ctx, c, s.share(len(cases)-i))
 		if err != nil {
 			return fmt.Errorf("list %s: %w", small.queries[c.number].name, err)
 		}
 		found = append(found, f)
 	}
-	last, err := m.measure(ctx, reference, m.calls)
+	last, err := m.measure(ctx, reference, m.calls, s.share(len(cases)))
 	if err != nil {
 		return err
 	}
@@ -144,15 +132,15 @@ type listMeter struct {
 
 // judged measures a list, and measures it again with more calls if it misses its bar: the
 // 99th percentile of a few hundred calls is often the doing of other processes.
-func (m *listMeter) judged(ctx context.Context, c listCase) (listFound, error) {
-	found, err := m.measure(ctx, c, m.calls)
+func (m *listMeter) judged(ctx context.Context, c listCase, within time.Duration) (listFound, error) {
+	found, err := m.measure(ctx, c, m.calls, within)
 	if err != nil || found.Ratio <= listBar {
 		return found, err
 	}
-	return m.measure(ctx, c, m.calls*listAgain)
+	return m.measure(ctx, c, m.calls*listAgain, within)
 }
 
-func (m *listMeter) measure(ctx context.Context, c listCase, calls int) (listFound, error) {
+func (m *listMeter) measure(ctx context.Context, c listCase, calls int, within time.Duration) (listFound, error) {
 	found := listFound{Name: m.small.queries[c.number].name, Sort: c.sort, Deep: c.deep, number: c.number}
 	for range 5 { // plans, caches
 		if _, _, err := m.pair(ctx, c, &found); err != nil {
@@ -161,7 +149,7 @@ func (m *listMeter) measure(ctx context.Context, c listCase, calls int) (listFou
 	}
 	runtime.GC()
 	var small, big []time.Duration
-	for began := time.Now(); len(big) < calls && (len(big) < listLeast || time.Since(began) < listLimit); {
+	for began := time.Now(); len(big) < calls && (len(big) < listLeast || time.Since(began) < within); {
 		a, b, err := m.pair(ctx, c, &found)
 		if err != nil {
 			return found, err

@@ -3,6 +3,7 @@ package main
 import (
 	"reflect"
 	"testing"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -103,7 +104,7 @@ func TestB7Measure(t *testing.T) {
 		t.Cleanup(func() { _ = opened.store.Close() })
 		*side.into = opened
 	}
-	found, err := m.judged(t.Context(), listCase{number: 0, sort: lineshaft.SortCreated, deep: true})
+	found, err := m.judged(t.Context(), listCase{number: 0, sort: lineshaft.SortCreated, deep: true}, time.Second)
 	must(t, err)
 	equal(t, "rows of the small one", found.SmallRows, listPage)
 	equal(t, "rows of the big one", found.BigRows, listPage)

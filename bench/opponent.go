@@ -46,10 +46,14 @@ func (s *session) startAnchored(ctx context.Context, engine string, kind anchorK
 	return o, err
 }
 
+// ingressPlan has the webhooks of the ingress, with their past.
+func (s *session) ingressPlan(c ingressCase) hookPlan {
+	return hookPlan{hooks: ingressHooks, filter: c.filter, history: s.opts.count(ingressHistory, pastRows+1)}
+}
+
 // startOurs starts the real program.
-func (s *session) startOurs(ctx context.Context, engine string, c ingressCase) (*opponent, error) {
-	plan := hookPlan{hooks: ingressHooks, filter: c.filter, history: s.opts.count(ingressHistory, pastRows+1)}
-	made, err := s.makeHooks(ctx, engine, "ingress", plan)
+func (s *session) startOurs(ctx context.Context, engine string, c ingressCase, plan hookPlan) (*opponent, error) {
+	made, err := s.makeHooks(ctx, engine, "ingress"+plan.scheme, plan)
 	if err != nil {
 		return nil, err
 	}

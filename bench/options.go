@@ -101,6 +101,15 @@ func (o *options) scaleOf(b benchmark) float64 {
 	return o.scale
 }
 
+// within is how long a benchmark should take: -quick has a tenth of the time.
+func (o *options) within(b benchmark) time.Duration {
+	minutes := b.minutes
+	if o.quick {
+		minutes /= 10
+	}
+	return time.Duration(minutes * float64(time.Minute))
+}
+
 // count scales a number of things, to no less than least.
 func (o *options) count(n, least int) int { return max(least, int(float64(n)*o.scale)) }
 

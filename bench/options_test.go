@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -51,6 +53,61 @@ func TestOptionsThatAreWrong(t *testing.T) {
 				t.Errorf("got %v, want %q in it", err, want)
 			}
 		})
+	}
+}
+
+// TestBudgetsFitTheHour holds the whole run to an hour, and the quick one to six minutes.
+func TestBudgetsFitTheHour(t *testing.T) {
+	t.Parallel()
+	for quick, want := range map[bool]time.Duration{false: time.Hour, true: 6 * time.Minute} {
+		o, sum := options{quick: quick, scale: 1}, time.Duration(0)
+		for _, b := range benchmarks() {
+			if o.within(b) <= 0 {
+				t.Errorf("%s has no time", b.id)
+			}
+			if o.wants(b) {
+				sum += o.within(b)
+			}
+		}
+		if sum > want {
+			t.Errorf("quick %v: together they may take %s, more than %s", quick, sum, want)
+		}
+	}
+}
+
+func TestEnginesShareTheTime(t *testing.T) {
+	t.Parallel()
+	s := testSession(t, 1)
+	s.opts.engines, s.admin, s.until = []string{sqlite, postgres}, "there is one", time.Now().Add(time.Hour)
+	parts := map[string]time.Duration{}
+	must(t, s.onEach(t.Context(), "B0", "time", func(_ context.Context, engine string) error {
+		parts[engine] = s.share(2)
+		return nil
+	}))
+	// The first has taken nothing, so that the second has all.
+	if lite, pg := parts[sqlite], parts[postgres]; lite > 15*time.Minute || lite < 14*time.Minute || pg > 30*time.Minute || pg < 28*time.Minute {
+		t.Errorf("the parts are %s and %s", lite, pg)
+	}
+}
+
+// TestTooLongIsGivenUp makes sure that the others are still measured and shown.
+func TestTooLongIsGivenUp(t *testing.T) {
+	t.Parallel()
+	s := testSession(t, 1)
+	endless := benchmark{id: "B0", what: "endless", minutes: 1e-9, run: func(ctx context.Context, _ *session) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}}
+	must(t, s.inTime(t.Context(), endless))
+	must(t, s.inTime(t.Context(), benchmark{id: "B1", minutes: 1, run: func(context.Context, *session) error { return nil }}))
+	equal(t, "rows", len(s.report.Rows), 1)
+	if line := s.report.Rows[0]; line.Verdict != notMeasured || !strings.Contains(line.Note, "given up after") {
+		t.Errorf("the row is %+v", line)
+	}
+	equal(t, "minutes", s.report.took(), "minutes: B0 0.0, B1 0.0, together 0.0\n")
+	broken := errors.New("broken")
+	if err := s.inTime(t.Context(), benchmark{minutes: 1, run: func(context.Context, *session) error { return broken }}); !errors.Is(err, broken) {
+		t.Errorf("an error became %v", err)
 	}
 }
 

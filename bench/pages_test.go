@@ -100,7 +100,7 @@ func TestB13WrongAnswersAreErrors(t *testing.T) {
 		t.Errorf("a page that is not there: %v", err)
 	}
 	side := &pageSide{server: srv, boss: browser, pages: []pageCase{{name: "none", path: "/factories/none"}}}
-	if _, err := side.times(t.Context(), 0, 10, 2); err == nil {
+	if _, err := side.times(t.Context(), 0, 10, 2, time.Second); err == nil {
 		t.Error("a page that is not there was measured")
 	}
 }

@@ -24,7 +24,7 @@ import (
 const (
 	queueCallers = 32
 	// queueLimit is when a round is ended although runs are left.
-	queueLimit = 2 * time.Minute
+	queueLimit = time.Minute
 	// statesOfRun is QUEUED, PENDING, CLAIMED, INPROGRESS and SUCCEEDED.
 	statesOfRun = 5
 )
@@ -34,17 +34,13 @@ func queueBars() map[string]float64 { return map[string]float64{sqlite: 1.0, pos
 
 // benchQueue is B6: runs of an agent that does nothing, through every state.
 func benchQueue(ctx context.Context, s *session) error {
-	for _, engine := range s.opts.engines {
-		if engine == postgres && s.admin == "" {
-			s.report.missing("B6", "queue", engine, errNoPostgres)
-			continue
-		}
+	return s.onEach(ctx, "B6", "queue", func(ctx context.Context, engine string) error {
 		first, noRiver := s.riverBench(ctx, engine)
 		var rounds []queueRound
 		for _, slots := range []int{1, 8, 32} {
 			round, err := s.queueRound(ctx, engine, slots)
 			if err != nil {
-				return fmt.Errorf("%s, %d slots: %w", engine, slots, err)
+				return fmt.Errorf("%d slots: %w", slots, err)
 			}
 			rounds = append(rounds, round)
 		}
@@ -56,8 +52,8 @@ func benchQueue(ctx context.Context, s *session) error {
 			return ctx.Err()
 		}
 		s.queueRows(engine, rounds, first, last, noRiver)
-	}
-	return nil
+		return nil
+	})
 }
 
 // riverAnchor is what River's two measurements come to.

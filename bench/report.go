@@ -91,6 +91,8 @@ type report struct {
 	Rows     []row             `json:"rows"`
 	Anchors  []drift           `json:"anchors"`
 	Warnings []string          `json:"warnings,omitempty"`
+	// Minutes is how long each benchmark took, in place of the unit its number.
+	Minutes []figure `json:"minutes,omitempty"`
 }
 
 func (r *report) add(line row) { r.Rows = append(r.Rows, line) }
@@ -133,8 +135,19 @@ func (r *report) write(out io.Writer) error {
 	for _, warning := range r.Warnings {
 		text += "WARNING: " + warning + "\n"
 	}
+	text += r.took()
 	_, err := io.WriteString(out, text)
 	return err
+}
+
+// took is a line with the minutes of each benchmark.
+func (r *report) took() string {
+	text, sum := "minutes:", 0.0
+	for _, part := range r.Minutes {
+		text += fmt.Sprintf(" %s %.1f,", part.Unit, part.Value)
+		sum += part.Value
+	}
+	return fmt.Sprintf("%s together %.1f\n", text, sum)
 }
 
 func orDash(s string) string {

@@ -45,16 +45,7 @@ func benchRest(ctx context.Context, s *session) error {
 		ID: "B9", What: "stripped binary", Measured: inMegabytes(info.Size()), Bar: fmt.Sprintf("≤ %s", inMegabytes(binaryBar)),
 		Verdict: judge(info.Size() <= binaryBar),
 	})
-	for _, engine := range s.opts.engines {
-		if engine == postgres && s.admin == "" {
-			s.report.missing("B9", "cost at rest", engine, errNoPostgres)
-			continue
-		}
-		if err := s.restOn(ctx, engine); err != nil {
-			return fmt.Errorf("%s: %w", engine, err)
-		}
-	}
-	return nil
+	return s.onEach(ctx, "B9", "cost at rest", s.restOn)
 }
 
 func (s *session) restOn(ctx context.Context, engine string) error {

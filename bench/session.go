@@ -27,6 +27,8 @@ type session struct {
 	filled    map[string]*database
 	binary    func() (string, error)
 	river     func() (string, error)
+	// until is when what is measured now should be done.
+	until time.Time
 	// settle waits after a load until the server has done what it put off.
 	settle waiting
 }
@@ -60,6 +62,25 @@ func newSession(ctx context.Context, opts options, errOut io.Writer) (*session, 
 	s.describe(ctx)
 	return s, nil
 }
+
+// onEach measures on each engine that there is, each in an even part of the time.
+func (s *session) onEach(ctx context.Context, id, what string, measure func(ctx context.Context, engine string) error) error {
+	end := s.until
+	for i, engine := range s.opts.engines {
+		if engine == postgres && s.admin == "" {
+			s.report.missing(id, what, engine, errNoPostgres)
+			continue
+		}
+		s.until = time.Now().Add(time.Until(end) / time.Duration(len(s.opts.engines)-i))
+		if err := measure(ctx, engine); err != nil {
+			return fmt.Errorf("%s: %w", engine, err)
+		}
+	}
+	return nil
+}
+
+// share is how long the next of so many parts may take.
+func (s *session) share(parts int) time.Duration { return time.Until(s.until) / time.Duration(parts) }
 
 // close removes everything that was made.
 func (s *session) close(ctx context.Context) {

@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 )
 
 const (
 	// signatureBar is the least part of the rate with a bearer token.
 	signatureBar = 0.85
-	// signatureHits is how many deliveries are signed before the clock starts.
+	// signatureHits is the most deliveries of a mode, which are signed before the clock starts.
 	signatureHits = 60_000
 	// signatureSenders is the number of connections of B3.
 	signatureSenders = 32
@@ -17,48 +18,44 @@ const (
 	bearerMode = ""
 )
 
-// signatureModes are measured between two measurements of bearer tokens.
-func signatureModes() []string {
-	return []string{bearerMode, "github", "stripe", "standard_webhooks", bearerMode}
-}
+// signatureModes take turns; bearer tokens, the anchor, are first.
+func signatureModes() []string { return []string{bearerMode, "github", "stripe", "standard_webhooks"} }
 
 // benchSignatures is B3: signed deliveries with large bodies, next to tokens.
 func benchSignatures(ctx context.Context, s *session) error {
-	for _, engine := range s.opts.engines {
-		if engine == postgres && s.admin == "" {
-			s.report.missing("B3", "signatures", engine, errNoPostgres)
-			continue
-		}
-		var all []hitFound
-		for _, mode := range signatureModes() {
-			found, err := s.measureSignature(ctx, engine, mode)
-			if err != nil {
-				return fmt.Errorf("%s, %q: %w", engine, mode, err)
-			}
-			all = append(all, found)
-		}
-		s.signatureRows(engine, all)
-	}
-	return nil
+	return s.onEach(ctx, "B3", "signatures", s.signaturesOn)
 }
 
-// measureSignature measures one mode on a database of its own.
-func (s *session) measureSignature(ctx context.Context, engine, scheme string) (found hitFound, err error) {
-	made, err := s.makeHooks(ctx, engine, "signed", hookPlan{hooks: ingressHooks, scheme: scheme, filter: filterMisses})
-	if err != nil {
-		return found, err
+// signaturesOn lets the modes take turns, each with a server and a database of its own.
+func (s *session) signaturesOn(ctx context.Context, engine string) (err error) {
+	var servers []*opponent
+	for _, mode := range signatureModes() {
+		o, err := s.startOurs(ctx, engine, ingressCase{id: "B3-" + mode}, hookPlan{hooks: ingressHooks, scheme: mode, filter: filterMisses})
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, o.finish(ctx, s)) }()
+		servers = append(servers, o)
 	}
-	defer func() { err = errors.Join(err, s.dropDatabase(ctx, made.db)) }()
-	srv, err := s.startHooked(ctx, made, "B3-"+engine+"-"+scheme)
-	if err != nil {
-		return found, err
+	length := s.opts.time(ingressTime, time.Second) / ingressRounds
+	order := hitOrder{
+		Body: pullBody(), Connections: signatureSenders, Duration: length, Warm: length / 10, Limit: s.opts.count(signatureHits, 2000) / ingressRounds,
 	}
-	s.progress.stepf("B3 %s: %s", engine, schemeTitle(scheme))
-	all, err := s.hit(ctx, srv, []int{signatureSenders}, hitOrder{Targets: made.targets, Body: pullBody(), Limit: s.opts.count(signatureHits, 200)})
-	if err := errors.Join(err, srv.stop()); err != nil {
-		return found, err
+	rounds := make([][]hitFound, len(servers))
+	for n := range ingressRounds {
+		for i, o := range servers {
+			s.progress.stepf("B3 %s: %s, round %d of %d", engine, schemeTitle(signatureModes()[i]), n+1, ingressRounds)
+			order.Targets = o.targets
+			found, err := s.hitOnce(ctx, o.srv, order, s.settle)
+			if err != nil {
+				return err
+			}
+			o.accepted += found.Accepted
+			rounds[i] = append(rounds[i], found)
+		}
 	}
-	return all[0], made.check(ctx, all[0].Accepted, 0)
+	s.signatureRows(engine, rounds)
+	return nil
 }
 
 func schemeTitle(scheme string) string {
@@ -68,21 +65,20 @@ func schemeTitle(scheme string) string {
 	return "signature " + scheme
 }
 
-// signatureRows writes what was found.
-func (s *session) signatureRows(engine string, all []hitFound) {
-	modes := signatureModes()
-	first, last := all[0], all[len(all)-1]
+// signatureRows writes what was found, round by round next to the tokens.
+func (s *session) signatureRows(engine string, rounds [][]hitFound) {
+	first, last := rounds[0][0], rounds[0][len(rounds[0])-1]
 	s.report.anchor("B3", "bearer token, "+engine, figure{first.Rate, perSecond}, figure{last.Rate, perSecond})
-	anchor := between(first, last)
-	for i, found := range all {
-		if modes[i] == bearerMode {
-			continue
-		}
+	anchor := middle(rounds[0])
+	for i, mode := range signatureModes()[1:] {
+		turns := ingressTurns{Connections: signatureSenders, Anchor: rounds[0], Ours: rounds[i+1]}
+		found := middle(turns.Ours)
 		line := row{
-			ID: "B3", What: schemeTitle(modes[i]), Engine: engine, Measured: figure{found.Rate, perSecond}, Anchor: figure{anchor.Rate, perSecond},
-			AnchorName: "bearer token, same body", Ratio: ratio(found.Rate, anchor.Rate), Bar: fmt.Sprintf("≥ %.2f", signatureBar),
-			Note: found.beside("token", anchor, engine), Detail: found,
+			ID: "B3", What: schemeTitle(mode), Engine: engine, Measured: figure{found.Rate, perSecond}, Anchor: figure{anchor.Rate, perSecond},
+			AnchorName: "bearer token, same body", Bar: fmt.Sprintf("≥ %.2f", signatureBar),
+			Note: found.beside("token", anchor, engine), Detail: turns,
 		}
+		line.inTurn(turns.each(func(f hitFound) float64 { return f.Rate }))
 		line.Verdict = judge(line.Ratio >= signatureBar)
 		s.report.add(line)
 	}

@@ -42,16 +42,12 @@ func (s *session) sizeCases() []sizeCase {
 
 // benchSize is B16: what deliveries and their runs take in the database.
 func benchSize(ctx context.Context, s *session) error {
-	for _, engine := range s.opts.engines {
-		if engine == postgres && s.admin == "" {
-			s.report.missing("B16", "size", engine, errNoPostgres)
-			continue
-		}
+	return s.onEach(ctx, "B16", "size", func(ctx context.Context, engine string) error {
 		for _, c := range s.sizeCases() {
 			s.progress.stepf("B16 %s: %s", engine, c.what)
 			bytes, err := s.sizeOf(ctx, engine, c)
 			if err != nil {
-				return fmt.Errorf("%s: %s: %w", engine, c.what, err)
+				return fmt.Errorf("%s: %w", c.what, err)
 			}
 			line := row{
 				ID: "B16", What: c.what, Engine: engine, Measured: figure{bytes / 1e3, kilobytes}, Verdict: shown,
@@ -62,8 +58,8 @@ func benchSize(ctx context.Context, s *session) error {
 			}
 			s.report.add(line)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // sizeOf is by how much a database grows for each delivery of a kind, everything settled.

@@ -18,25 +18,18 @@ const startMargin = 25 * time.Millisecond
 
 // benchStarts is B5: from the request until the agent's process runs.
 func benchStarts(ctx context.Context, s *session) error {
-	for _, engine := range s.opts.engines {
+	return s.onEach(ctx, "B5", "start latency", func(ctx context.Context, engine string) error {
 		db, err := s.newDatabase(ctx, engine, "starts")
-		if errors.Is(err, errNoPostgres) {
-			s.report.missing("B5", "start latency", engine, err)
-			continue
-		}
 		if err != nil {
 			return err
 		}
 		found, err := s.measureStarts(ctx, db)
 		if err != nil {
-			return fmt.Errorf("%s: %w", engine, err)
-		}
-		s.startRows(engine, found)
-		if err := s.dropDatabase(ctx, db); err != nil {
 			return err
 		}
-	}
-	return nil
+		s.startRows(engine, found)
+		return s.dropDatabase(ctx, db)
+	})
 }
 
 func (s *session) measureStarts(ctx context.Context, db *database) (found startsFound, err error) {

@@ -38,25 +38,18 @@ const (
 
 // benchWorkers is B12: many self-hosted workers of one id at one server.
 func benchWorkers(ctx context.Context, s *session) error {
-	for _, engine := range s.opts.engines {
+	return s.onEach(ctx, "B12", "self-hosted workers", func(ctx context.Context, engine string) error {
 		db, err := s.newDatabase(ctx, engine, "workers")
-		if errors.Is(err, errNoPostgres) {
-			s.report.missing("B12", "self-hosted workers", engine, err)
-			continue
-		}
 		if err != nil {
 			return err
 		}
 		found, err := s.measureWorkers(ctx, db)
 		if err != nil {
-			return fmt.Errorf("%s: %w", engine, err)
-		}
-		s.workersRows(engine, found)
-		if err := s.dropDatabase(ctx, db); err != nil {
 			return err
 		}
-	}
-	return nil
+		s.workersRows(engine, found)
+		return s.dropDatabase(ctx, db)
+	})
 }
 
 // workersFound is what was found.
