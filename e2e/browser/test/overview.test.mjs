@@ -79,6 +79,15 @@ test("I-2 the choice of a factory is left alone while the page asks for news", a
   await page.locator("#old").waitFor({ state: "detached" });
   await page.locator("#overview .numbers").waitFor();
   assert.ok(await page.evaluate(() => document.activeElement === window.chosen && window.chosen.isConnected), "the list of factories is the one that the reader had open");
+  const link = page.locator("#overview a[href]:visible").first(), address = await link.getAttribute("href");
+  await link.hover();
+  await page.mouse.down();
+  const news = page.waitForResponse((answer) => answer.request().headers()["hx-request"] === "true");
+  await page.clock.runFor(11_000);
+  await (await news).finished();
+  await page.mouse.up(); // on the link that was pressed, not on the one that came meanwhile
+  await page.waitForURL((url) => url.pathname + url.search === address);
+  await page.goto("/?range=1h");
   await page.locator("#factory").dispatchEvent("pointerdown");
   await page.locator("#factory").selectOption({ label: "Bakery" });
   await page.waitForURL(`**/?range=1h&factory=${uid}`);

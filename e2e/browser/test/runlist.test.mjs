@@ -32,6 +32,23 @@ test("I-2 a run that is started and ends is seen without a reload", async () => 
   await context.close();
 });
 
+test("I-2 a row that changes while its link is pressed is opened all the same", async () => {
+  const runID = await server.startRun(gated("Pressed while it changes"));
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/runs");
+  await live(page);
+  await inState(page, "Pressed while it changes", "In progress");
+  await page.getByRole("link", { name: "Pressed while it changes", exact: true }).hover();
+  await page.mouse.down();
+  const news = page.waitForResponse(async (answer) => answer.url().includes("/runs/rows") && (await answer.text()).includes("Succeeded"));
+  await server.openGate(runID);
+  await news;
+  await page.mouse.up();
+  await page.waitForURL(`**/runs/${runID}`);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("I-2 while somebody reads, new runs are only announced, and rows still follow", async () => {
   const waiting = await server.parkRun("Waits for its end");
   const { page, context, complaints } = await member(browser, server.url);

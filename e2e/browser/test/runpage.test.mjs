@@ -70,8 +70,11 @@ test("I-2 the bar has the one thing to do now: answer, cancel, run again or rede
   await worker.end("FAILED", "it broke");
   await only("Run again");
   await page.setViewportSize({ width: 360, height: 500 });
-  const [title, last] = await bar.evaluate((one) => [one.firstElementChild, one.lastElementChild].map((part) => part.getBoundingClientRect().toJSON()));
-  assert.ok(title.width > 60 && last.right <= 360, `the title has ${title.width} px, the action ends at ${last.right}`);
+  const [title, last] = await bar.evaluate((one) => {
+    one.querySelector(".muted").textContent = "23 h 59 min"; // however long it took
+    return [one.firstElementChild, one.lastElementChild].map((part) => part.getBoundingClientRect().toJSON());
+  });
+  assert.ok(title.width > 100 && last.right <= 360, `the title has ${title.width} px, the action ends at ${last.right}`);
   await actions.click();
   await page.waitForURL((url) => !url.pathname.endsWith(worker.runID));
   await server.cancel(new URL(page.url()).pathname.split("/").at(-1));
@@ -91,6 +94,27 @@ test("I-2 the bar has the one thing to do now: answer, cancel, run again or rede
   await only("Redeliver");
   await actions.click();
   await page.waitForURL("**/redeliver");
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 a button of the bar that is pressed while news comes does what it says", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const worker = await Worker.claim(server, { title: "Has news all the time" });
+  await worker.tell(...paragraphs(40));
+  await page.goto(`/runs/${worker.runID}`);
+  const bar = page.locator("#now"), pressed = bar.getByRole("button", { name: "Cancel" }), elapsed = bar.locator("[data-since]");
+  await pressed.hover();
+  await elapsed.evaluate((one) => { one.id = "before"; });
+  await page.mouse.down();
+  await worker.tell(["artifact", { artifact_type: "PULL_REQUEST", url: "https://github.com/acme/shop/pull/7" }]);
+  await page.locator("#changing").getByText("Pull request #7").waitFor();
+  await page.mouse.up();
+  await page.getByRole("dialog", { name: "Cancel run" }).waitFor();
+  await bar.locator("#before").waitFor({ state: "detached" }); // what waited is there as soon as the button is let go
+  await page.getByRole("button", { name: "Keep it" }).press("Space");
+  await page.getByRole("dialog", { name: "Cancel run" }).waitFor({ state: "hidden" });
+  await worker.end();
   assert.deepEqual(complaints, []);
   await context.close();
 });

@@ -172,7 +172,10 @@
   document.querySelector("[data-focus]")?.focus();
   // htmx drops answers of 4xx by default; here they carry the error to show.
   document.addEventListener("htmx:beforeSwap", (event) => {
-    if (event.detail.xhr.status >= 400 && event.detail.xhr.status !== 401) {
+    // What a page asks for by itself waits for the next time while something in it is pressed: the click would be lost.
+    if (event.detail.requestConfig.elt.matches("[hx-trigger*=every], [hx-trigger=refresh]") && event.detail.target.querySelector(":active")) {
+      event.detail.shouldSwap = false;
+    } else if (event.detail.xhr.status >= 400 && event.detail.xhr.status !== 401) {
       event.detail.shouldSwap = true;
       event.detail.isError = false;
     }

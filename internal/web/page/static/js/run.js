@@ -186,7 +186,8 @@
     const place = byId(id);
     delete waiting[id];
     if (parts[id] === html) return;
-    if (place.querySelector(":popover-open") && html.includes("popover")) { // not while it is answered
+    // Not while a question there is answered, nor between the press of a button and its release: the click would be lost.
+    if (place.querySelector(":active") || (place.querySelector(":popover-open") && html.includes("popover"))) {
       waiting[id] = html;
       return;
     }
@@ -197,7 +198,9 @@
     if (focused !== null) [...place.querySelectorAll("a, button")].find((one) => one.textContent.trim() === focused)?.focus();
   };
 
-  document.addEventListener("toggle", () => Object.entries(waiting).forEach(([id, html]) => swap(id, html)), true);
+  const swapWaiting = () => Object.entries(waiting).forEach(([id, html]) => swap(id, html));
+  document.addEventListener("toggle", swapWaiting, true);
+  for (const end of ["pointerup", "pointercancel", "keyup", "dragend"]) document.addEventListener(end, () => setTimeout(swapWaiting), true); // after the click
 
   const close = () => { source?.close(); source = undefined; };
   const stop = (why) => {

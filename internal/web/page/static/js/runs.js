@@ -47,7 +47,8 @@
     if (at === box) recount(page);
     for (const row of page.querySelectorAll("tr")) {
       const old = document.getElementById(row.id);
-      if (old && old.outerHTML !== row.outerHTML) renew(old, document.adoptNode(row));
+      if (box.querySelector(":active")) changed.add(row.id.slice(4)); // a click that is not over would be lost
+      else if (old && old.outerHTML !== row.outerHTML) renew(old, document.adoptNode(row));
     }
     tally();
   };
