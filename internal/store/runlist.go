@@ -152,37 +152,36 @@ func (f *scanResult) ids() []string {
 // scanRanks walks the list, which for the order by agent has two parts. With only,
 // it walks those runs.
 func (s *Store) scanRanks(ctx context.Context, q RunScan, only []string, found *scanResult) error {
-	ranks := []int{0}
-	if q.Sort == lineshaft.SortAgent {
-		ranks = []int{0, 1}
-	}
-	for _, rank := range ranks {
-		if q.After != nil && q.After.Rank > rank {
+	for rank := range 2 {
+		if rank > 0 && q.Sort != lineshaft.SortAgent || q.After != nil && q.After.Rank > rank {
 			continue
 		}
-		if err := s.walk(ctx, s.newWalk(q, rank, only), found); err != nil {
-			return err
-		}
-		if found.more {
-			return nil
+		// A page is often full after few rows: each step of a walk is longer than the one before.
+		for step, ended := 10*(q.Limit+1), false; !ended; step *= 4 {
+			var err error
+			if ended, err = s.walk(ctx, s.newWalk(q, rank, only), step, found); err != nil || found.more {
+				return err
+			}
+			q.After = found.last
 		}
 		q.After = nil // the next part starts at its beginning
 	}
 	return nil
 }
 
-func (s *Store) walk(ctx context.Context, w *walk, found *scanResult) error {
-	cut := found.budget - found.looked
+// walk goes at most so many rows further, and says whether the list ended there.
+func (s *Store) walk(ctx context.Context, w *walk, step int, found *scanResult) (ended bool, err error) {
+	cut := min(step, found.budget-found.looked)
 	if len(w.checks) == 0 { // every row counts, so a page and one more is enough
 		cut = found.limit + 1 - len(found.keys)
 	}
 	if cut <= 0 { // the part before used it up
 		found.more = true
-		return nil
+		return false, nil
 	}
 	query, args := w.query(cut)
 	rows, stop := 0, false
-	err := s.each(ctx, query, args, func(scan rowScan) error {
+	err = s.each(ctx, query, args, func(scan rowScan) error {
 		key := RunKey{Rank: w.rank}
 		var hit bool
 		if err := scan(&key.ID, &key.Micro, &key.Text, &hit); err != nil {
@@ -192,6 +191,8 @@ func (s *Store) walk(ctx context.Context, w *walk, found *scanResult) error {
 			return nil
 		}
 		rows++
+		// A run that changed between two steps may have gone ahead.
+		hit = hit && !slices.ContainsFunc(found.keys, func(before RunKey) bool { return before.ID == key.ID })
 		if hit && len(found.keys) == found.limit {
 			stop = true
 			return nil
@@ -203,8 +204,8 @@ func (s *Store) walk(ctx context.Context, w *walk, found *scanResult) error {
 		return nil
 	})
 	found.looked += rows
-	found.more = stop || rows == cut
-	return err
+	found.more = stop || rows == cut && found.looked >= found.budget
+	return rows < cut, err
 }
 
 // condition is one filter: a column that has one of some values, a tag, or a text
