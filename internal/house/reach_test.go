@@ -17,7 +17,7 @@ import (
 var houseReach = map[string]struct{ functions, files int }{
 	"internal/control/trigger.Accept": {70, 11},
 	"internal/control/runs.StartRun":  {87, 12},
-	"internal/control/runs.EndTurn":   {50, 11},
+	"internal/control/runs.EndTurn":   {59, 11}, // ends share their transaction with starts and events
 }
 
 // TestHouseReach counts what one has to read to follow a use case through control.

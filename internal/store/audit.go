@@ -22,7 +22,7 @@ func (tx *Tx) Audit(ctx context.Context, entries ...lineshaft.AuditEntry) error 
 		v.row(tx.newID(), e.Actor.UID, e.Actor.Type, e.Actor.DisplayName, e.KeyID, e.Action, e.TargetType, e.TargetID,
 			e.RemoteAddr, e.RequestID, string(detail))
 	}
-	return tx.insert(ctx, &v)
+	return tx.sendRows(ctx, &v)
 }
 
 // ListAudit reads entries that a filter selects and that are older than before ("" for

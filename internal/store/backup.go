@@ -96,7 +96,7 @@ func OpenReadOnly(ctx context.Context, database string) (*ReadOnly, error) {
 		_ = s.db.Close()
 		return nil, fmt.Errorf("open database: %w", translate(err))
 	}
-	s.q = pgTx{s.tx}
+	s.q = roTx{s.tx}
 	return s, nil
 }
 

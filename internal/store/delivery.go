@@ -43,10 +43,10 @@ func (tx *Tx) InsertDeliveries(ctx context.Context, deliveries []NewDelivery) er
 			bodies.row(d.ID, tx.d.pack(d.Body))
 		}
 	}
-	if err := tx.insert(ctx, &rows); err != nil {
+	if err := tx.sendRows(ctx, &rows); err != nil {
 		return err
 	}
-	return tx.insert(ctx, &bodies)
+	return tx.sendRows(ctx, &bodies)
 }
 
 // encodeOutcomes spares the many deliveries without outcomes an encoder.

@@ -359,11 +359,7 @@ func TestW7StatementsOfABatchAreConstant(t *testing.T) {
 			})
 			return statements
 		}
-		most := 6
-		if s.Engine() == "sqlite" {
-			most = 3*8 + 2 // its statements have a power of two of rows
-		}
-		if one, many := accept(1), accept(250); one > 6 || many > most {
+		if one, many := accept(1), accept(250); one > 6 || many > 3*8+2 { // statements have a power of two of rows
 			t.Errorf("one delivery takes %d statements, 250 take %d", one, many)
 		}
 	})

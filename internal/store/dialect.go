@@ -64,6 +64,9 @@ type dialect struct {
 	// backlog is the runs that changed since they were settled, each once. Neither engine
 	// may read all runs for it.
 	backlog string
+	// bodies joins the body of each run r. PostgreSQL does not know how few runs there are,
+	// and must not read all bodies for them.
+	bodies string
 	// metadata is a value of a run's metadata, by its key.
 	metadata string
 	// likeAnyCase compares with a pattern, in any case of ASCII letters at least.
@@ -94,6 +97,7 @@ func sqliteDialect() *dialect {
 		settlesLogs:  true,
 		packs:        true,
 		backlog:      "run_backlog c CROSS JOIN runs r ON r.id = c.run_id",
+		bodies:       "JOIN run_bodies b ON b.run_id = r.id",
 		metadata:     "json_extract(b.metadata, '$.\"' || %s || '\"')",
 		likeAnyCase:  "LIKE",
 		tables:       "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'run\\_search%' ESCAPE '\\' AND name NOT IN ('schema_version', 'run_list', 'run_backlog') ORDER BY name",
@@ -135,6 +139,7 @@ func postgresDialect() *dialect {
 		ownLists:     "SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 7003))",
 		backlog: "(SELECT DISTINCT run_id FROM run_backlog) AS c " +
 			"CROSS JOIN LATERAL (SELECT * FROM runs WHERE id = c.run_id LIMIT 1) AS r",
+		bodies:       "CROSS JOIN LATERAL (SELECT * FROM run_bodies WHERE run_id = r.id LIMIT 1) AS b",
 		metadata:     "CAST(b.metadata AS jsonb) ->> %s",
 		likeAnyCase:  "ILIKE",
 		tables:       "SELECT CAST(tablename AS TEXT) FROM pg_tables WHERE schemaname = current_schema() AND tablename NOT IN ('run_search', 'schema_version', 'run_list', 'run_backlog') ORDER BY tablename",

@@ -23,43 +23,28 @@ type runEvents struct {
 	drafts      []lineshaft.Draft
 }
 
-// eventsPerInsert keeps one statement short: the writer is not held long by it.
-const eventsPerInsert = 200
-
 func (tx *Tx) insertEvents(ctx context.Context, batches []runEvents) error {
-	var v values
+	rows := inserts{into: "events (run_id, sequence, id, execution_id, type, time, data, txid)"}
+	if tx.d.txid != "" {
+		rows.forms = []string{"%s", "%s", "%s", "%s", "%s", "%s", "%s", "CASE WHEN %s = 1 THEN " + tx.d.txid + " ELSE 0 END"}
+	}
 	for _, b := range batches {
 		for i, draft := range b.drafts {
-			if v.rows == eventsPerInsert {
-				if err := tx.flushEvents(ctx, &v); err != nil {
-					return err
-				}
-			}
-			v.row(b.runID, b.first+int64(i), tx.newID(), b.executionID, draft.Type, micros(draft.Time), string(draft.Data), tx.eventTxid(draft.Type))
+			rows.row(b.runID, b.first+int64(i), tx.newID(), b.executionID, draft.Type, micros(draft.Time), string(draft.Data),
+				tx.eventTxid(draft.Type))
 		}
 	}
-	return tx.flushEvents(ctx, &v)
+	return tx.sendRows(ctx, &rows)
 }
 
-func (tx *Tx) flushEvents(ctx context.Context, v *values) error {
-	if v.rows == 0 {
-		return nil
-	}
-	_, err := tx.exec(ctx, "INSERT INTO events (run_id, sequence, id, execution_id, type, time, data, txid) VALUES "+v.text.String(), v.args...)
-	*v = values{}
-	if err != nil {
-		return fmt.Errorf("insert events: %w", err)
-	}
-	return nil
-}
-
-// eventTxid is what the stream over all runs orders state changes by.
-func (tx *Tx) eventTxid(kind lineshaft.EventType) any {
+// eventTxid is what the stream over all runs orders state changes by, or that PostgreSQL is
+// to fill it in.
+func (tx *Tx) eventTxid(kind lineshaft.EventType) int64 {
 	switch {
 	case kind != lineshaft.EventState:
 		return 0
 	case tx.d.txid != "":
-		return sqlText(tx.d.txid)
+		return 1
 	}
 	return tx.number
 }

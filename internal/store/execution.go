@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,36 +65,23 @@ type Claim struct {
 func (tx *Tx) PickQueued(ctx context.Context, host string, limit int, factories ...string) ([]*Claim, error) {
 	var claims []*Claim
 	args := []any{host, limit}
-	query := "SELECT " + headColumns + ", title, source, conversation_id, trace_parent FROM runs" +
-		queueOf(tx.d, &args, factories) + " ORDER BY queued_at, id LIMIT $2" + tx.d.skipLocked
-	err := tx.each(ctx, query, args, func(scan rowScan) error {
+	const columns = headColumns + ", title, source, conversation_id, trace_parent"
+	query := "SELECT " + columns + ", b.submitted_prompt, b.config, b.files, b.skills, b.continues FROM (SELECT " + columns + " FROM runs" +
+		queueOf(tx.d, &args, factories) + " ORDER BY queued_at, id LIMIT $2" + tx.d.skipLocked + ") AS r " +
+		tx.d.bodies + " ORDER BY queued_at, id"
+	err := tx.each(ctx, query, args, func(scan rowScan) (err error) {
 		c := &Claim{}
-		h, err := scanHead(scan, &c.Title, &c.Source, &c.ConversationID, &c.TraceParent)
-		c.Head = h
+		var config, skills string
+		c.Head, err = scanHead(scan, &c.Title, &c.Source, &c.ConversationID, &c.TraceParent,
+			&c.Body.Submitted, &config, &c.Body.Files, &skills, &c.Body.Continues)
+		if err != nil {
+			return err
+		}
 		claims = append(claims, c)
-		return err
-	})
-	if err != nil || len(claims) == 0 {
-		return nil, err
-	}
-	byID := map[string]*Claim{}
-	ids := make([]string, len(claims))
-	for i, c := range claims {
-		ids[i], byID[c.Head.ID] = c.Head.ID, c
-	}
-	args = nil
-	err = tx.each(ctx, "SELECT run_id, submitted_prompt, config, files, skills, continues FROM run_bodies WHERE run_id IN "+list(&args, ids), args, func(scan rowScan) error {
-		var runID, prompt, config, skills, continues string
-		var files int
-		if err := scan(&runID, &prompt, &config, &files, &skills, &continues); err != nil {
+		if err := decodeParts(c.Head.ID, skills, "", &c.Body.Skills, nil); err != nil {
 			return err
 		}
-		body := &byID[runID].Body
-		body.Submitted, body.Files, body.Continues = prompt, files, continues
-		if err := decodeParts(runID, skills, "", &body.Skills, nil); err != nil {
-			return err
-		}
-		return json.Unmarshal([]byte(config), &body.Config)
+		return json.Unmarshal([]byte(config), &c.Body.Config)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read claimed runs: %w", err)
@@ -103,18 +91,19 @@ func (tx *Tx) PickQueued(ctx context.Context, host string, limit int, factories 
 
 // InsertExecutions writes an execution for each claim and fills in its id and tokens.
 func (tx *Tx) InsertExecutions(ctx context.Context, claims []*Claim, workerID string, lease time.Duration) error {
-	var v values
+	rows := inserts{into: `executions (id, run_id, number, worker_host, worker_id, token_hash, run_token_hash, claimed_at,
+		started_at, ended_at, last_number, interrupted, snapshot_id, lease_until)`}
+	rows.forms = slices.Repeat([]string{"%s"}, 13)
+	rows.forms = append(rows.forms, tx.d.now+" + %s")
 	for _, c := range claims {
 		executionID, at := tx.store.ids.Next()
 		c.ExecutionID, c.Token, c.RunToken = executionID, id.Secret(24), "ls_run_"+id.Secret(32)
 		c.Head.ExecutionID = executionID
 		c.Head.Executions++
-		v.row(executionID, c.Head.ID, c.Head.Executions, c.Head.WorkerHost, workerID, Hash(c.Token), Hash(c.RunToken), micros(at), 0, 0,
-			sqlText(tx.d.now+" + "+fmt.Sprint(lease.Microseconds())), 0, 0, "")
+		rows.row(executionID, c.Head.ID, c.Head.Executions, c.Head.WorkerHost, workerID, Hash(c.Token), Hash(c.RunToken), micros(at), 0, 0,
+			0, 0, "", lease.Microseconds())
 	}
-	return tx.do(ctx, "insert executions",
-		`INSERT INTO executions (id, run_id, number, worker_host, worker_id, token_hash, run_token_hash, claimed_at,
-		started_at, ended_at, lease_until, last_number, interrupted, snapshot_id) VALUES `+v.text.String(), v.args...)
+	return tx.sendRows(ctx, &rows)
 }
 
 const executionColumns = "id, run_id, number, worker_host, worker_id, claimed_at, started_at, ended_at, last_number, snapshot_id, interrupted, token_hash, ask, ask_after"
@@ -211,13 +200,14 @@ func qualified(table, columns string) string {
 // SaveExecutions writes back what a report changed. It leaves the interrupt alone,
 // which is set and unset without the run's row lock.
 func (tx *Tx) SaveExecutions(ctx context.Context, list []*Execution) error {
-	var v values
+	rows := inserts{forms: casts("TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT")}
 	for _, e := range list {
-		v.typed([]string{"TEXT", "BIGINT", "BIGINT", "BIGINT", "TEXT"}, e.ID, micros(e.StartedAt), micros(e.EndedAt), e.LastNumber, e.SnapshotID)
+		rows.row(e.ID, micros(e.StartedAt), micros(e.EndedAt), e.LastNumber, e.SnapshotID)
 	}
-	return tx.do(ctx, "save executions", "WITH v (id, started_at, ended_at, last_number, snapshot_id) AS (VALUES "+v.text.String()+`)
+	text, args := rows.padded(tx.d)
+	return tx.send(ctx, "save executions", "WITH v (id, started_at, ended_at, last_number, snapshot_id) AS (VALUES "+text+`)
 		UPDATE executions SET started_at = v.started_at, ended_at = v.ended_at, last_number = v.last_number,
-		snapshot_id = v.snapshot_id FROM v WHERE executions.id = v.id`, v.args...)
+		snapshot_id = v.snapshot_id FROM v WHERE executions.id = v.id`, args...)
 }
 
 // ExtendLeases renews the leases of live executions that a worker holds and that

@@ -15,8 +15,14 @@ func (tx *Tx) Exec(ctx context.Context, query string, args ...any) (int64, error
 	return tx.exec(ctx, query, args...)
 }
 
+// Send runs a statement of a test whose outcome nothing waits for, and which must change that
+// many rows, unless that is 0.
+func (tx *Tx) Send(ctx context.Context, rows int, what, query string, args ...any) error {
+	return tx.sendFor(ctx, rows, what, query, args...)
+}
+
 // Query reads the rows of a test's statement, in the store's transaction.
-func (tx *Tx) Query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (tx *Tx) Query(ctx context.Context, query string, args ...any) (cursor, error) {
 	return tx.q.query(ctx, query, args...)
 }
 
@@ -72,12 +78,12 @@ func (r *Recorder) keep(query string, args []any) {
 	r.seen = append(r.seen, Statement{Text: query, Args: args})
 }
 
-func (r *Recorder) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (r *Recorder) exec(ctx context.Context, query string, args ...any) (int64, error) {
 	r.keep(query, args)
 	return r.inner.exec(ctx, query, args...)
 }
 
-func (r *Recorder) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (r *Recorder) query(ctx context.Context, query string, args ...any) (cursor, error) {
 	r.keep(query, args)
 	return r.inner.query(ctx, query, args...)
 }
@@ -199,3 +205,6 @@ func RememberStretches(many int) (first, second bool, n int) {
 	_, second = f.get(stretch{"run", 1, 2, 1})
 	return first, second, len(f.known)
 }
+
+// Roomier is roomier.
+func Roomier(n int) int { return roomier(n) }

@@ -321,14 +321,14 @@ type untilFailure struct {
 	failed error
 }
 
-func (q *untilFailure) exec(ctx context.Context, query string, args ...any) (res sql.Result, err error) {
+func (q *untilFailure) exec(ctx context.Context, query string, args ...any) (n int64, err error) {
 	if q.failed == nil {
-		res, q.failed = q.g.exec(ctx, query, args...)
+		n, q.failed = q.g.exec(ctx, query, args...)
 	}
-	return res, q.failed
+	return n, q.failed
 }
 
-func (q *untilFailure) query(ctx context.Context, query string, args ...any) (rows *sql.Rows, err error) {
+func (q *untilFailure) query(ctx context.Context, query string, args ...any) (rows cursor, err error) {
 	if q.failed == nil {
 		rows, q.failed = q.g.query(ctx, query, args...)
 	}
@@ -340,15 +340,17 @@ func (g *groupCommit) control(ctx context.Context, statement string) error {
 	return err
 }
 
-func (g *groupCommit) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
+func (g *groupCommit) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	g.store.trips.Add(1)
 	stmt, err := g.stmt(ctx, query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	return stmt.ExecContext(ctx, args...)
+	return affected(stmt.ExecContext(ctx, args...))
 }
 
-func (g *groupCommit) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (g *groupCommit) query(ctx context.Context, query string, args ...any) (cursor, error) {
+	g.store.trips.Add(1)
 	stmt, err := g.stmt(ctx, query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return nil, err

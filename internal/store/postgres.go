@@ -35,7 +35,7 @@ func (s *Store) openPostgres(ctx context.Context, opts Options) error {
 	s.db.SetMaxOpenConns(conns)
 	s.db.SetMaxIdleConns(conns)
 	s.db.SetConnMaxIdleTime(5 * time.Minute)
-	s.q = &pool{db: s.db}
+	s.q = &pool{db: s.db, trips: &s.trips}
 	s.w = pgWriter{s}
 	if err := s.migratePostgres(ctx, opts.upTo, opts.patience); err != nil {
 		return errors.Join(err, s.db.Close())
@@ -78,56 +78,38 @@ func (w pgWriter) stop() {}
 // conflictRetries bounds how often work is redone after a deadlock.
 const conflictRetries = 5
 
+// run does the work, again after a deadlock, and on another connection when the pool's
+// turns out to be dead before anything was done on it.
 func (w pgWriter) run(ctx context.Context, work func(context.Context, *Tx) error) error {
-	for attempt := 1; ; attempt++ {
-		err := w.once(ctx, work)
-		if err == nil || !retryable(err) {
+	for conflicts, connections := 0, 1; ; {
+		topics, lost, err := w.onConnection(ctx, work)
+		switch {
+		case err == nil:
+			if len(topics) > 0 {
+				w.s.wake(topics)
+			}
+			return nil
+		case lost && connections < connectionTries:
+			connections++
+		case retryable(err):
+			w.s.deadlocks.Add(1)
+			if conflicts++; conflicts > conflictRetries {
+				return err
+			}
+		default:
 			return err
 		}
-		w.s.deadlocks.Add(1)
-		if attempt > conflictRetries {
-			return err
-		}
 	}
 }
 
-func (w pgWriter) once(ctx context.Context, work func(context.Context, *Tx) error) error {
-	sqlTx, err := w.begin(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = sqlTx.Rollback() }() // after a commit this does nothing
-	tx := &Tx{reader: reader{q: pgTx{sqlTx}, d: w.s.d}, store: w.s}
-	if err := protect(ctx, work, tx); err != nil {
-		return err
-	}
-	if err := sqlTx.Commit(); err != nil {
-		return translate(fmt.Errorf("commit: %w", err))
-	}
-	if len(tx.topics) > 0 {
-		w.s.wake(tx.topics)
-	}
-	return nil
+// roTx is a transaction that only reads.
+type roTx struct{ tx *sql.Tx }
+
+func (t roTx) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	return affected(t.tx.ExecContext(ctx, query, args...))
 }
 
-// begin begins a transaction, on another connection when the pool's turns out to be dead:
-// nothing was done on it yet.
-func (w pgWriter) begin(ctx context.Context) (*sql.Tx, error) {
-	for tries := 1; ; tries++ {
-		tx, err := w.s.db.BeginTx(ctx, nil)
-		if err = translate(err); tries == connectionTries || !broken(ctx, err) {
-			return tx, err
-		}
-	}
-}
-
-type pgTx struct{ tx *sql.Tx }
-
-func (t pgTx) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return t.tx.ExecContext(ctx, query, args...)
-}
-
-func (t pgTx) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (t roTx) query(ctx context.Context, query string, args ...any) (cursor, error) {
 	return t.tx.QueryContext(ctx, query, args...)
 }
 

@@ -99,7 +99,7 @@ func (tx *Tx) InsertRuns(ctx context.Context, runs []*NewRun) error {
 		events[i] = runEvents{runID: n.Head.ID, first: 1, drafts: n.Events}
 	}
 	for _, table := range []*inserts{&rows, &bodies, &tags} {
-		if err := tx.insert(ctx, table); err != nil {
+		if err := tx.sendRows(ctx, table); err != nil {
 			return err
 		}
 	}
@@ -232,17 +232,17 @@ func (tx *Tx) LockRuns(ctx context.Context, ids []string) ([]*RunHead, error) {
 	return heads, nil
 }
 
-// saveTypes are the columns of SaveRuns' VALUES list: PostgreSQL cannot guess them.
-var saveTypes = []string{
+// saveForms are the columns of SaveRuns' VALUES list: PostgreSQL cannot guess them.
+var saveForms = casts(
 	"TEXT", "TEXT", "TEXT", "TEXT", "TEXT", "SMALLINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT", "BIGINT",
 	"BIGINT", "BIGINT", "BIGINT", "SMALLINT", "TEXT", "TEXT", "INTEGER", "INTEGER", "SMALLINT", "INTEGER", "SMALLINT", "SMALLINT", "SMALLINT",
-}
+)
 
 // SaveRuns writes heads back with new events for each (events[i] belongs to
 // heads[i]) in as few statements as there are tables. The UPDATE names the state
 // that each run leaves.
 func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]lineshaft.Draft) error {
-	var v values
+	v := inserts{forms: saveForms}
 	var batches []runEvents
 	end := "" // SQLite writes every index of a column that is set, even to the same value
 	for i, h := range heads {
@@ -251,7 +251,7 @@ func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]linesha
 		}
 		batches = append(batches, runEvents{runID: h.ID, executionID: h.ExecutionID, first: h.LastSequence + 1, drafts: events[i]})
 		h.LastSequence += int64(len(events[i]))
-		v.typed(saveTypes, h.ID, h.was, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable),
+		v.row(h.ID, h.was, h.State, h.Status.Message, h.Status.ErrorCode, nullBool(h.Status.Retryable),
 			micros(h.UpdatedAt), micros(h.StartedAt), micros(h.FinishedAt), h.RunTime.Microseconds(), h.Usage.InputTokens, h.Usage.OutputTokens,
 			h.Usage.CostMicros, h.LastSequence, micros(h.QueuedAt), micros(h.QueueDeadline), h.Hold, h.ExecutionID, h.WorkerID, h.Executions, h.Attempts,
 			flag(h.PromptDone), h.Unread, flag(h.Taken), flag(h.SandboxRunning), flag(h.Interrupted))
@@ -259,21 +259,19 @@ func (tx *Tx) SaveRuns(ctx context.Context, heads []*RunHead, events [][]linesha
 	if err := tx.insertEvents(ctx, batches); err != nil {
 		return err
 	}
-	n, err := tx.exec(ctx, `WITH v (id, was, state, status_message, error_code, retryable, updated_at, started_at, finished_at, run_time,
+	text, args := v.padded(tx.d)
+	err := tx.sendFor(ctx, len(heads), "save runs", `WITH v (id, was, state, status_message, error_code, retryable, updated_at, started_at, finished_at, run_time,
 		input_tokens, output_tokens, cost_micros, last_sequence, queued_at, queue_deadline, hold, execution_id, worker_id, executions, attempts,
-		prompt_done, unread, taken, sandbox_running, interrupted) AS (VALUES `+v.text.String()+`)
+		prompt_done, unread, taken, sandbox_running, interrupted) AS (VALUES `+text+`)
 		UPDATE runs SET state = v.state, status_message = v.status_message, error_code = v.error_code, retryable = v.retryable,
 		updated_at = v.updated_at, started_at = v.started_at,`+end+` run_time = v.run_time,
 		input_tokens = v.input_tokens, output_tokens = v.output_tokens, cost_micros = v.cost_micros, last_sequence = v.last_sequence,
 		queued_at = v.queued_at, queue_deadline = v.queue_deadline, hold = v.hold, execution_id = v.execution_id, worker_id = v.worker_id,
 		executions = v.executions, attempts = v.attempts, prompt_done = v.prompt_done, unread = v.unread, taken = v.taken,
 		sandbox_running = v.sandbox_running, interrupted = v.interrupted
-		FROM v WHERE runs.id = v.id AND runs.state = v.was`, v.args...)
+		FROM v WHERE runs.id = v.id AND runs.state = v.was`, args...)
 	if err != nil {
-		return fmt.Errorf("save runs: %w", err)
-	}
-	if int(n) != len(heads) {
-		return fmt.Errorf("save runs: %d of %d rows changed", n, len(heads))
+		return err
 	}
 	for _, h := range heads {
 		h.was, h.ended = h.State, h.FinishedAt

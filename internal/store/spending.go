@@ -21,11 +21,11 @@ func spendingDay(at time.Time) string { return at.UTC().Format(time.DateOnly) }
 // each other.
 func (tx *Tx) AddSpending(ctx context.Context, spent map[string]lineshaft.Usage, at time.Time) error {
 	for _, uid := range slices.Sorted(maps.Keys(spent)) {
-		_, err := tx.exec(ctx, `INSERT INTO factory_spending (factory_uid, day, tokens, cost_micros) VALUES ($1, $2, $3, $4)
+		err := tx.send(ctx, "add spending of factory", `INSERT INTO factory_spending (factory_uid, day, tokens, cost_micros) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (factory_uid, day) DO UPDATE SET tokens = factory_spending.tokens + excluded.tokens, cost_micros = factory_spending.cost_micros + excluded.cost_micros`,
 			uid, spendingDay(at), spent[uid].Total(), spent[uid].CostMicros)
 		if err != nil {
-			return fmt.Errorf("add spending of factory: %w", err)
+			return err
 		}
 	}
 	return nil

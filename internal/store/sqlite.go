@@ -83,7 +83,7 @@ func (s *Store) startSQLite(ctx context.Context, opts Options) error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("open database %s: %w", opts.Database, translate(err)), s.db.Close(), conn.Close(), writes.Close())
 	}
-	s.q = &pool{db: s.db, prepare: true, stmts: map[string]*sql.Stmt{}}
+	s.q = &pool{db: s.db, prepare: true, stmts: map[string]*sql.Stmt{}, trips: &s.trips}
 	s.w = liteWriter{groupCommit: g, db: writes}
 	go g.loop(context.WithoutCancel(ctx))
 	go g.checkpoint(context.WithoutCancel(ctx), beside)

@@ -58,7 +58,13 @@ type Store struct {
 	stuck sync.Map
 	// deadlocks counts transactions that waited for each other and were redone.
 	deadlocks atomic.Int64
+	// trips counts how often the store waited for the database.
+	trips atomic.Int64
 }
+
+// Trips is how often the store has waited for the database: round trips on PostgreSQL,
+// statements on SQLite.
+func (s *Store) Trips() int64 { return s.trips.Load() }
 
 // Deadlocks is how many transactions had to be redone because they and others waited
 // for each other. Nothing is lost by it, but each costs a second.
@@ -150,6 +156,7 @@ type pool struct {
 	stmts map[string]*sql.Stmt
 	// prepare is off for PostgreSQL, whose driver keeps prepared statements itself.
 	prepare bool
+	trips   *atomic.Int64
 }
 
 // maxPrepared bounds the statements kept; list queries come in many shapes.
@@ -177,7 +184,8 @@ func (p *pool) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-func (p *pool) query(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
+func (p *pool) query(ctx context.Context, query string, args ...any) (cursor, error) {
+	p.trips.Add(1)
 	if !p.prepare {
 		return p.db.QueryContext(ctx, query, args...)
 	}
@@ -191,6 +199,6 @@ func (p *pool) query(ctx context.Context, query string, args ...any) (*sql.Rows,
 	return stmt.QueryContext(ctx, args...)
 }
 
-func (p *pool) exec(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	return p.db.ExecContext(ctx, query, args...)
+func (p *pool) exec(ctx context.Context, query string, args ...any) (int64, error) {
+	return affected(p.db.ExecContext(ctx, query, args...))
 }

@@ -15,8 +15,25 @@ import (
 // querier is what reads and writes go through: the reader pool, the writer's
 // connection, or a PostgreSQL transaction.
 type querier interface {
-	exec(ctx context.Context, query string, args ...any) (sql.Result, error)
-	query(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+	// exec returns the number of rows that were changed.
+	exec(ctx context.Context, query string, args ...any) (int64, error)
+	query(ctx context.Context, query string, args ...any) (cursor, error)
+}
+
+// cursor goes through the rows of a query.
+type cursor interface {
+	Next() bool
+	Scan(dest ...any) error
+	Err() error
+	Close() error
+	Columns() ([]string, error)
+}
+
+func affected(res sql.Result, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
 // Tx is a unit of work inside Store.Write. It must not be used after the
@@ -130,7 +147,7 @@ func pairs[K comparable, V any](ctx context.Context, r reader, what, query strin
 
 // begunRows are the rows of a query whose first row has been read, if it has one.
 type begunRows struct {
-	*sql.Rows
+	cursor
 
 	there bool
 }
@@ -173,6 +190,47 @@ func (tx *Tx) do(ctx context.Context, what, query string, args ...any) error {
 	return nil
 }
 
+// send runs a statement whose outcome nothing depends on, before the next that is read:
+// PostgreSQL gets them together. If it fails, so does what comes after it, or the commit.
+func (tx *Tx) send(ctx context.Context, what, query string, args ...any) error {
+	return tx.sendFor(ctx, 0, what, query, args...)
+}
+
+// sendFor is send for a statement that must change that many rows, unless that is 0.
+func (tx *Tx) sendFor(ctx context.Context, rows int, what, query string, args ...any) error {
+	if t, ok := tx.q.(*pgTx); ok {
+		return t.send(ctx, what, query, args, rows)
+	}
+	n, err := tx.exec(ctx, query, args...)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s: %w", what, err)
+	case rows > 0 && int(n) != rows:
+		return fmt.Errorf("%s: %d of %d rows changed", what, n, rows)
+	}
+	return nil
+}
+
+// ask reads the rows of a query some time before the next that is read, or Await: PostgreSQL
+// gets them together.
+func (tx *Tx) ask(ctx context.Context, what, query string, args []any, read func(rowScan) error) error {
+	if t, ok := tx.q.(*pgTx); ok {
+		return t.wait(ctx, sent{what, query, args, read}, mostWaiting)
+	}
+	if err := tx.each(ctx, query, args, read); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
+}
+
+// Await waits for what was asked for.
+func (tx *Tx) Await(ctx context.Context) error {
+	if t, ok := tx.q.(*pgTx); ok {
+		return t.await(ctx)
+	}
+	return nil
+}
+
 // change runs a statement about one thing, which must exist.
 func (tx *Tx) change(ctx context.Context, what, thing, name, query string, args ...any) error {
 	n, err := tx.exec(ctx, query, args...)
@@ -187,11 +245,7 @@ func (tx *Tx) change(ctx context.Context, what, thing, name, query string, args 
 
 // exec runs a statement and returns the number of rows it changed.
 func (tx *Tx) exec(ctx context.Context, query string, args ...any) (int64, error) {
-	res, err := tx.q.exec(ctx, query, args...)
-	if err != nil {
-		return 0, translate(err)
-	}
-	n, err := res.RowsAffected()
+	n, err := tx.q.exec(ctx, query, args...)
 	return n, translate(err)
 }
 
@@ -200,28 +254,6 @@ type values struct {
 	text strings.Builder
 	args []any
 	rows int
-}
-
-// row adds one row; a part of type sqlText is used unchanged.
-func (v *values) row(parts ...any) {
-	if v.rows > 0 {
-		v.text.WriteString(", ")
-	}
-	v.rows++
-	v.text.WriteByte('(')
-	for i, part := range parts {
-		if i > 0 {
-			v.text.WriteString(", ")
-		}
-		if raw, ok := part.(sqlText); ok {
-			v.text.WriteString(string(raw))
-			continue
-		}
-		v.args = append(v.args, part)
-		v.text.WriteByte('$')
-		v.text.WriteString(strconv.Itoa(len(v.args)))
-	}
-	v.text.WriteByte(')')
 }
 
 // typed adds one row whose parameters are cast, for lists on their own: PostgreSQL
@@ -242,18 +274,16 @@ func (v *values) typed(types []string, parts ...any) {
 	v.text.WriteByte(')')
 }
 
-// sqlText is a fragment of SQL in a values row.
-type sqlText string
-
-// list writes ($n, $n+1, …) for the given values, appending them to args.
+// list writes ($n, $n+1, …) for the given values, appending them to args. The last is there
+// several times: a prepared statement for each number of values would be too many to keep.
 func list[T any](args *[]any, items []T) string {
 	var text strings.Builder
 	text.WriteByte('(')
-	for i, item := range items {
+	for i := range roomier(len(items)) {
 		if i > 0 {
 			text.WriteString(", ")
 		}
-		*args = append(*args, item)
+		*args = append(*args, items[min(i, len(items)-1)])
 		text.WriteString("$" + strconv.Itoa(len(*args)))
 	}
 	text.WriteByte(')')

@@ -18,10 +18,7 @@ func (tx *Tx) AddUsage(ctx context.Context, runID string, used []lineshaft.Model
 	for _, u := range used {
 		rows.row(runID, u.ModelID, u.InputTokens, u.CachedInputTokens, u.OutputTokens, u.CostMicros, u.UnpricedTokens)
 	}
-	return rows.statements(tx.d, func(query string, args []any) error {
-		_, err := tx.exec(ctx, query, args...)
-		return err
-	})
+	return tx.sendRows(ctx, &rows)
 }
 
 // ListUsage reads what the models of a run have consumed, those with most tokens first.
