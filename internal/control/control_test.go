@@ -1,6 +1,7 @@
 package control_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -117,11 +118,15 @@ func (b *bench) claim(limit int) []lineshaft.Job {
 	return jobs
 }
 
-func (b *bench) begin(job lineshaft.Job) {
+func (b *bench) begin(jobs ...lineshaft.Job) {
 	b.Helper()
-	refused, err := b.s.Report(b.Context(), []lineshaft.Report{{ExecutionRef: job.ExecutionRef, First: 1, Started: true}})
-	if err != nil || refused[0] != nil {
-		b.Fatal(err, refused)
+	var reports []lineshaft.Report
+	for _, job := range jobs {
+		reports = append(reports, lineshaft.Report{ExecutionRef: job.ExecutionRef, First: 1, Started: true})
+	}
+	refused, err := b.s.Report(b.Context(), reports)
+	if err = errors.Join(append(refused, err)...); err != nil {
+		b.Fatal(err)
 	}
 }
 

@@ -50,15 +50,18 @@ func (s *Runs) Claim(ctx context.Context, req lineshaft.ClaimRequest) ([]linesha
 }
 
 // claimNow claims what is queued, if it is this one's turn. It looks before it writes,
-// so an idle worker costs the writer nothing.
+// so an idle worker costs the writer nothing, unless the last claim of its line found as many as it asked for.
 func (s *Runs) claimNow(ctx context.Context, req lineshaft.ClaimRequest, place *claimPlace) ([]lineshaft.Job, error) {
 	count, front := place.atFront(req.Limit)
 	if !front {
 		return nil, nil
 	}
-	waiting, err := s.Store.CountQueued(ctx, req.WorkerHost, count, req.FactoryUIDs...)
-	if err != nil {
-		return nil, err
+	waiting := req.Limit
+	var err error
+	if count > 0 {
+		if waiting, err = s.Store.CountQueued(ctx, req.WorkerHost, count, req.FactoryUIDs...); err != nil {
+			return nil, err
+		}
 	}
 	share := place.take(waiting, req.Limit)
 	if share == 0 {
@@ -77,7 +80,10 @@ func (s *Runs) claimNow(ctx context.Context, req lineshaft.ClaimRequest, place *
 		queued = base.QueuedAt(claims)
 		return err
 	})
-	place.taken(share, err == nil && len(jobs) == 0)
+	if err != nil {
+		jobs = nil
+	}
+	place.taken(share, len(jobs), err)
 	if err != nil {
 		return nil, err // the runs are still queued, also for others
 	}

@@ -19,6 +19,8 @@ const maxCount = 1000
 type claimLines struct {
 	mu   sync.Mutex
 	byID map[string]*claimLine
+	// more has the lines whose last claim got all that it asked for: there may be more.
+	more map[string]bool
 }
 
 // claimLine is one of them. All is guarded by the lock of claimLines.
@@ -115,10 +117,14 @@ func (p *claimPlace) passOn() {
 	}
 }
 
-// atFront says whether this claim reads the queue, and how many queued runs it must count.
+// atFront says whether this claim reads the queue, and how many queued runs it must count:
+// none if nobody shares them and the last claim found as many as it asked for.
 func (p *claimPlace) atFront(limit int) (count int, front bool) {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
+	if p.lines.more[p.id] && len(p.line.places) == 1 && p.line.promised == 0 {
+		return 0, p.line.places[0] == p
+	}
 	return p.line.promised + min(limit*len(p.line.places), maxCount), p.line.places[0] == p
 }
 
@@ -139,16 +145,27 @@ func (p *claimPlace) take(queued, limit int) (share int) {
 }
 
 // taken says that what was promised has been taken, by this one or by others. A claim
-// that got nothing is at the front again.
-func (p *claimPlace) taken(share int, empty bool) {
+// that got nothing, as opposed to one that failed, is at the front again.
+func (p *claimPlace) taken(share, got int, err error) {
 	p.lines.mu.Lock()
 	defer p.lines.mu.Unlock()
 	p.line.promised -= share
-	if empty {
+	if delete(p.lines.more, p.id); got == share {
+		p.lines.noteMore(p.id)
+	}
+	if got == 0 && err == nil {
 		p.line.places = slices.Insert(p.line.places, 0, p)
 		return // it waits; another claim has the run that it missed
 	}
 	p.line.wakeFirst()
+}
+
+// noteMore notes that there may be more for a line. To forget it costs a look. The lock is held.
+func (c *claimLines) noteMore(id string) {
+	if c.more == nil || len(c.more) >= maxInboxes {
+		c.more = map[string]bool{}
+	}
+	c.more[id] = true
 }
 
 // ClaimsWaiting counts the claims that wait for runs of a worker id.

@@ -1,6 +1,7 @@
 package runs
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -36,7 +37,7 @@ func missed() string {
 	var lines claimLines
 	hub := stream.NewHub()
 	first, second := lines.join("x", nil, hub), lines.join("x", nil, hub)
-	first.taken(first.take(1, 1), true)
+	first.taken(first.take(1, 1), 0, nil)
 	if _, front := second.atFront(1); front {
 		return "second"
 	}
@@ -76,5 +77,46 @@ func TestX2WhoGotNothingIsFirstAgain(t *testing.T) {
 	t.Parallel()
 	if got := missed(); got != "first" {
 		t.Errorf("%s is at the front", got)
+	}
+}
+
+// A claim that got all it asked for does not count what is queued the next time, unless
+// others share it or are about to take some; after one that got less, it counts.
+func TestX2ClaimThatWasFullLooksNoMore(t *testing.T) {
+	t.Parallel()
+	var lines claimLines
+	p := lines.join("x", nil, stream.NewHub())
+	defer p.leave()
+	counts := func() int {
+		count, _ := p.atFront(5)
+		return count
+	}
+	again := func(got int, err error) {
+		p.taken(p.take(5, 5), got, err)
+		p.line.places = []*claimPlace{p} // it comes again
+	}
+	if counts() != 5 {
+		t.Error("the first claim does not look")
+	}
+	again(5, nil)
+	if counts() != 0 {
+		t.Error("it looks although the last was full")
+	}
+	p.line.promised = 3
+	if counts() != 8 {
+		t.Error("it does not look although others take some")
+	}
+	p.line.promised = 0
+	other := lines.join("x", nil, nil)
+	if counts() != 10 {
+		t.Error("it does not look although another waits")
+	}
+	other.leave()
+	for name, err := range map[string]error{"got less": nil, "failed": errors.New("no database")} {
+		again(5, nil)
+		again(0, err)
+		if counts() != 5 {
+			t.Errorf("it does not look although the last one %s", name)
+		}
 	}
 }

@@ -30,13 +30,13 @@ func (s *Runs) EndTurn(ctx context.Context, ref lineshaft.ExecutionRef, result l
 		span.String("lineshaft.turn.state", string(result.State))
 		defer func() { span.End(err) }()
 	}
-	t := &turnEnd{ref: ref, result: result}
 	if plainEnd(result) {
-		if err := s.ends.Do(ctx, t, s.endTurns); err != nil {
+		w := &said{end: &turnEnd{ref: ref, result: result}}
+		if err := s.says.Do(ctx, w, s.take); err != nil {
 			return nil, err
 		}
-		if t.done || t.err != nil {
-			return nil, t.err
+		if w.end.done || w.err != nil {
+			return nil, w.err
 		}
 	}
 	return s.endTurnAlone(ctx, ref, result)

@@ -6,19 +6,49 @@ import (
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/store"
+	"github.com/lineshaft/lineshaft/internal/stream"
 )
 
-// maxEndBatch bounds the turns that end in one transaction.
-const maxEndBatch = 64
+// maxSaidBatch bounds the reports and the ends of turns in one transaction.
+const maxSaidBatch = 64
 
-// turnEnd is the end of a turn on its way into the store.
+// said is what executions said, on its way into the store: the reports of one call, or the
+// end of a turn.
+type said struct {
+	reports []lineshaft.Report
+	refused []error // one for each report
+	end     *turnEnd
+	err     error
+}
+
+// weight is its part of a batch, by number and by bytes: nobody should wait long for it.
+func (w *said) weight() int {
+	weight := max(len(w.reports), 1)
+	for _, r := range w.reports {
+		for _, draft := range r.Events {
+			weight += len(draft.Data) >> 16
+		}
+	}
+	return weight
+}
+
+func (w *said) refs() (refs []lineshaft.ExecutionRef) {
+	if w.end != nil {
+		return append(refs, w.end.ref)
+	}
+	for _, r := range w.reports {
+		refs = append(refs, r.ExecutionRef)
+	}
+	return refs
+}
+
+// turnEnd is the end of a turn.
 type turnEnd struct {
 	ref    lineshaft.ExecutionRef
 	result lineshaft.TurnResult
-	// done says that the run ended with it. If neither it nor err is set, the end is
+	// done says that the run ended with it. If neither it nor an error is set, the end is
 	// not plain: it needs a transaction of its own.
 	done bool
-	err  error
 }
 
 // plainEnd says whether a result may end a run without a look at anything but the
@@ -27,36 +57,65 @@ func plainEnd(result lineshaft.TurnResult) bool {
 	return result.State == lineshaft.Succeeded || result.State == lineshaft.Failed
 }
 
-// endTurns ends plain turns together, in a few statements for all of them.
-func (s *Runs) endTurns(ctx context.Context, take func() []*turnEnd) {
-	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		ends := take()
-		if len(ends) == 0 {
-			return nil
-		}
-		refs := make([]lineshaft.ExecutionRef, len(ends))
-		for i, t := range ends {
-			refs[i], t.done = t.ref, false
-		}
-		b, err := s.lockExecutions(ctx, tx, refs)
-		if err != nil {
-			return err
-		}
-		for _, t := range ends {
-			if err := s.endPlain(tx, b, t); err != nil {
-				return err
-			}
-		}
-		return b.save(ctx, tx)
+// take writes what executions said at the same time in one transaction, in a few statements
+// for all of them: their starts, their events and plain ends of turns.
+func (s *Runs) take(ctx context.Context, take func() []*said) {
+	var trees []store.Tree
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+		trees, err = s.takeAll(ctx, tx, take())
+		return err
 	})
-	for _, t := range take() {
-		if err != nil {
-			t.done = false
+	words := take()
+	blame := len(words) > 1 && base.OneIsToBlame(ctx, err)
+	for _, w := range words {
+		switch {
+		case err != nil && w.end != nil:
+			w.end.done = false
 			if !base.OneIsToBlame(ctx, err) {
-				t.err = err
-			} // else each is tried alone
+				w.err = err
+			} // else it is tried alone
+		case blame:
+			s.take(ctx, func() []*said { return []*said{w} })
+		default:
+			w.err = err
 		}
 	}
+	if err == nil {
+		s.endSpentTrees(ctx, trees)
+	}
+}
+
+func (s *Runs) takeAll(ctx context.Context, tx *store.Tx, words []*said) ([]store.Tree, error) {
+	var refs []lineshaft.ExecutionRef
+	for _, w := range words {
+		refs = append(refs, w.refs()...)
+	}
+	if len(refs) == 0 {
+		return nil, nil
+	}
+	b, err := s.lockExecutions(ctx, tx, refs)
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range words {
+		if w.end != nil {
+			w.end.done = false
+			err = s.endPlain(tx, b, w.end)
+		} else {
+			err = s.takeReports(ctx, tx, b, w)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := b.save(ctx, tx); err != nil {
+		return nil, err
+	}
+	trees, err := b.spendTrees(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	return trees, tx.AddSpending(ctx, b.spent(), s.Store.Now())
 }
 
 // endPlain ends one turn in the batch, unless someone waits for its run or it is not
@@ -72,7 +131,7 @@ func (s *Runs) endPlain(tx *store.Tx, b *batch, t *turnEnd) error {
 	}
 	run.PromptDone = true
 	run.markEnded(e)
-	run.wake()
+	tx.Wake(stream.StatesTopic) // its worker, which says so, need not look
 	b.events[h.ID], b.changed[e.ID] = append(b.events[h.ID], run.events...), true
 	t.done = true
 	return nil

@@ -24,38 +24,26 @@ func errNotYours() error {
 }
 
 // Report takes batches of events from executions. The result has an error for each
-// report that was refused; the others are durable.
+// report that was refused; the others are durable. Reports that come at the same time share
+// a transaction, with each other and with ends of turns.
 func (s *Runs) Report(ctx context.Context, reports []lineshaft.Report) ([]error, error) {
-	var refused []error
-	var trees []store.Tree
-	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		refused = make([]error, len(reports))
-		refs := make([]lineshaft.ExecutionRef, len(reports))
-		for i, r := range reports {
-			refs[i] = r.ExecutionRef
-		}
-		b, err := s.lockExecutions(ctx, tx, refs)
-		if err != nil {
-			return err
-		}
-		for i, r := range reports {
-			refused[i] = s.takeReport(ctx, tx, b, r)
-			if refused[i] != nil && lineshaft.CodeOf(refused[i]) != lineshaft.CodeConflict {
-				return refused[i]
-			}
-		}
-		if err := b.save(ctx, tx); err != nil {
-			return err
-		}
-		if trees, err = b.spendTrees(ctx, tx); err != nil {
-			return err
-		}
-		return tx.AddSpending(ctx, b.spent(), s.Store.Now())
-	})
-	if err == nil {
-		s.endSpentTrees(ctx, trees)
+	w := &said{reports: reports}
+	if err := s.says.Do(ctx, w, s.take); err != nil {
+		return nil, err
 	}
-	return refused, err
+	return w.refused, w.err
+}
+
+// takeReports adds the reports of one call to the batch.
+func (s *Runs) takeReports(ctx context.Context, tx *store.Tx, b *batch, w *said) error {
+	w.refused = make([]error, len(w.reports))
+	for i, r := range w.reports {
+		err := s.takeReport(ctx, tx, b, r)
+		if w.refused[i] = err; err != nil && lineshaft.CodeOf(err) != lineshaft.CodeConflict {
+			return err
+		}
+	}
+	return nil
 }
 
 // batch is a set of executions with their runs locked, to be written back at once.

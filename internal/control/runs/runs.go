@@ -23,7 +23,7 @@ type Runs struct {
 	skills  *skills.Skills
 	streams *stream.Streams
 	signKey []byte
-	ends    base.Gathering[*turnEnd]
+	says    base.Gathering[*said]
 	lines   claimLines
 
 	mu    sync.Mutex
@@ -36,7 +36,7 @@ func New(ctx context.Context, b *base.Base, streams *stream.Streams, s *secrets.
 	r := &Runs{
 		Base: b, secrets: s, notify: n, skills: k, streams: streams,
 		inbox: inboxes{boxes: map[string]*inbox{}}, seen: map[string]time.Time{},
-		ends: base.Gathering[*turnEnd]{Most: maxEndBatch, AtOnce: base.BatchesAtOnce(b.Store.Engine())},
+		says: base.Gathering[*said]{Most: maxSaidBatch, Weigh: (*said).weight, AtOnce: base.BatchesAtOnce(b.Store.Engine())},
 	}
 	return r, r.loadSignKey(ctx)
 }
