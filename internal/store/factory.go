@@ -99,33 +99,38 @@ func (tx *Tx) LockFactory(ctx context.Context, uid string, at time.Time) (*lines
 	return tx.factory(ctx, uid, "UPDATE factories SET revision = revision + 1, updated_at = $2 WHERE uid = $1 RETURNING "+factoryColumns, uid, micros(at))
 }
 
-// ShareFactories keeps factories from changing until the transaction ends and
-// returns their revisions; one that is gone has none.
+// ShareFactories keeps factories from changing until the transaction ends. Their revisions are
+// there once something else has been read, or with Await; one that is gone has none.
 func (tx *Tx) ShareFactories(ctx context.Context, uids []string) (map[string]int64, error) {
 	if len(uids) == 0 {
 		return nil, nil
 	}
 	uids = slices.Compact(slices.Sorted(slices.Values(uids)))
 	if tx.d.shareFactory != "" {
-		var v values
+		rows := inserts{forms: casts("TEXT")}
 		for _, uid := range uids {
-			v.typed([]string{"TEXT"}, uid)
+			rows.row(uid)
 		}
-		if _, err := tx.exec(ctx, fmt.Sprintf(tx.d.shareFactory, v.text.String()), v.args...); err != nil {
-			return nil, fmt.Errorf("share factories: %w", err)
+		text, args := rows.padded(tx.d)
+		if err := tx.send(ctx, "share factories", fmt.Sprintf(tx.d.shareFactory, text), args...); err != nil {
+			return nil, err
 		}
 	}
+	revisions := map[string]int64{}
 	var args []any
-	return tx.revisions(ctx, "SELECT uid, revision FROM factories WHERE uid IN "+list(&args, uids), args...)
+	query := "SELECT uid, revision FROM factories WHERE uid IN " + list(&args, uids)
+	return revisions, tx.ask(ctx, "read factory revisions", query, args, func(scan rowScan) error {
+		var uid string
+		var revision int64
+		err := scan(&uid, &revision)
+		revisions[uid] = revision
+		return err
+	})
 }
 
 // FactoryRevisions reads the revision of every factory, for copies kept in memory.
 func (r reader) FactoryRevisions(ctx context.Context) (map[string]int64, error) {
-	return r.revisions(ctx, "SELECT uid, revision FROM factories")
-}
-
-func (r reader) revisions(ctx context.Context, query string, args ...any) (map[string]int64, error) {
-	return pairs[string, int64](ctx, r, "read factory revisions", query, args)
+	return pairs[string, int64](ctx, r, "read factory revisions", "SELECT uid, revision FROM factories", nil)
 }
 
 // GetFactory reads a factory.

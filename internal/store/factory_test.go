@@ -195,6 +195,7 @@ func TestW5ShareFactories(t *testing.T) {
 			write(t, s, func(ctx context.Context, tx *store.Tx) error {
 				given := slices.Clone(c.uids)
 				got, err := tx.ShareFactories(ctx, c.uids)
+				must(t, tx.Await(ctx))
 				if err == nil && !reflect.DeepEqual(got, c.want) {
 					t.Errorf("%s: revisions %v, want %v", name, got, c.want)
 				}
@@ -226,6 +227,9 @@ func TestW5ChangesAndDeliveriesExcludeEachOther(t *testing.T) {
 	share := func(want int64, uids ...string) func(ctx context.Context, tx *store.Tx) error {
 		return func(ctx context.Context, tx *store.Tx) error {
 			got, err := tx.ShareFactories(ctx, uids)
+			if err == nil {
+				err = tx.Await(ctx)
+			}
 			if err == nil && got[f.UID] != want {
 				return fmt.Errorf("revision %d, want %d", got[f.UID], want)
 			}

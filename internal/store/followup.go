@@ -166,7 +166,7 @@ func (tx *Tx) AttachFiles(ctx context.Context, runIDs []string, files []lineshaf
 	for i, a := range files {
 		rows.row(a.ID, runIDs[i], "", a.FileName, a.MimeType, a.Size, a.BlobID)
 	}
-	if err := tx.insert(ctx, &rows); err != nil {
+	if err := tx.sendRows(ctx, &rows); err != nil {
 		return err
 	}
 	for i, a := range files {

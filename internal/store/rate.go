@@ -38,11 +38,41 @@ func (tx *Tx) HitRates(ctx context.Context, rates ...Rate) (wait time.Duration, 
 		return wait, nil
 	}
 	for i, rate := range rates {
-		if err := tx.hit(ctx, rate, counts[i]+1, now); err != nil {
+		if err := tx.hit(ctx, rate, counts[i], 1, now); err != nil {
 			return 0, err
 		}
 	}
 	return 0, nil
+}
+
+// HitRate counts hits in a window one after the other until it is full. It returns how many
+// there was room for, and how long it takes until there is room for the next.
+func (tx *Tx) HitRate(ctx context.Context, rate Rate, hits int) (taken int, wait time.Duration, err error) {
+	count, now, err := tx.lockRate(ctx, rate.Name)
+	if err != nil {
+		return 0, 0, err
+	}
+	// A hit takes the place of the one that is Limit before it, which may be of these.
+	first := count + 1 - int64(rate.Limit)
+	before, err := pairs[int64, int64](ctx, tx.reader, "read rate window",
+		"SELECT number, at FROM rate_hits WHERE name = $1 AND number BETWEEN $2 AND $3", []any{rate.Name, first, first + int64(hits) - 1})
+	if err != nil {
+		return 0, 0, err
+	}
+	for ; taken < hits; taken++ {
+		at, there := before[first+int64(taken)]
+		if taken >= rate.Limit {
+			at, there = now, true
+		}
+		if wait = min(rate.Window-time.Duration(now-at)*time.Microsecond, rate.Window); there && wait > 0 {
+			break
+		}
+		wait = 0
+	}
+	if taken > 0 {
+		err = tx.hit(ctx, rate, count, taken, now)
+	}
+	return taken, wait, err
 }
 
 // lockRate takes the window's row, so that nobody counts at the same time.
@@ -86,16 +116,22 @@ func (r reader) rateWait(ctx context.Context, rate Rate, count, now int64) (time
 	return min(max(left, 0), rate.Window), nil
 }
 
-// hit writes one hit and forgets those that no longer matter. Hits are numbered, so
-// that a limit which was changed finds the right one.
-func (tx *Tx) hit(ctx context.Context, rate Rate, number, now int64) error {
-	if _, err := tx.exec(ctx, "INSERT INTO rate_hits (name, number, at) VALUES ($1, $2, $3)", rate.Name, number, now); err != nil {
-		return fmt.Errorf("hit rate window: %w", err)
+// hit writes hits after those that were counted and forgets those that no longer matter.
+// Hits are numbered, so that a limit which was changed finds the right one.
+func (tx *Tx) hit(ctx context.Context, rate Rate, count int64, hits int, now int64) error {
+	rows := inserts{into: "rate_hits (name, number, at)"}
+	for range hits {
+		count++
+		rows.row(rate.Name, count, now)
 	}
-	if _, err := tx.exec(ctx, "UPDATE rate_windows SET count = $2, last_at = $3 WHERE name = $1", rate.Name, number, now); err != nil {
-		return fmt.Errorf("count rate window: %w", err)
+	if err := tx.sendRows(ctx, &rows); err != nil {
+		return err
 	}
-	return tx.do(ctx, "trim rate window", "DELETE FROM rate_hits WHERE name = $1 AND number <= $2", rate.Name, number-int64(rate.Limit))
+	err := tx.send(ctx, "count rate window", "UPDATE rate_windows SET count = $2, last_at = $3 WHERE name = $1", rate.Name, count, now)
+	if err != nil {
+		return err
+	}
+	return tx.send(ctx, "trim rate window", "DELETE FROM rate_hits WHERE name = $1 AND number <= $2", rate.Name, count-int64(rate.Limit))
 }
 
 // DeleteRates removes windows without a hit since a time, up to a limit. It passes over

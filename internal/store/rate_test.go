@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strconv"
 	"sync/atomic"
@@ -370,4 +371,39 @@ func TestW12ClearingLosesNoHit(t *testing.T) {
 	if rows := fmt.Sprint(texts(t, a.DB(), "SELECT number FROM rate_hits")); rows != "[[1]]" {
 		t.Errorf("hits %s", rows)
 	}
+}
+
+// Many hits at once are let in, and made to wait, as they would be one after the other.
+func TestW12ManyHitsAreLikeOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		s.SetClock(ticker)
+		random := rand.New(rand.NewPCG(1, 2))
+		for limit := 1; limit <= 5; limit++ {
+			after := time.Duration(0)
+			at := func(name string) store.Rate {
+				return store.Rate{Name: fmt.Sprint(name, limit), Limit: limit, Window: time.Minute}
+			}
+			for range 25 {
+				after += time.Duration(random.IntN(60_000)) * time.Millisecond
+				hits, want, wait := 1+random.IntN(7), 0, time.Duration(0)
+				for range hits {
+					if wait = hitAt(t, s, after, at("one by one")); wait > 0 {
+						break
+					}
+					want++
+				}
+				var got int
+				var left time.Duration
+				write(t, s, func(ctx context.Context, tx *store.Tx) (err error) {
+					must(t, setTicker(ctx, tx, startTicks+after.Microseconds()))
+					got, left, err = tx.HitRate(ctx, at("at once"), hits)
+					return err
+				})
+				if got != want || left != wait {
+					t.Fatalf("limit %d, %d hits after %v: %d let in and a wait of %v, want %d and %v", limit, hits, after, got, left, want, wait)
+				}
+			}
+		}
+	})
 }

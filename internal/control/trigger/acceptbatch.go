@@ -1,7 +1,9 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
@@ -27,15 +29,12 @@ func (a *acceptance) weight() int {
 	return w
 }
 
-func (s *Triggers) acceptBatch(ctx context.Context, batch []*acceptance) {
-	s.acceptUnit(ctx, func() []*acceptance { return batch })
-}
-
 // acceptUnit does a batch in one transaction. If that fails although the database
 // answers, one of them is to blame: each is then tried alone.
 func (s *Triggers) acceptUnit(ctx context.Context, take func() []*acceptance) {
 	var spans base.StartSpans
-	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
+	careful := false
+	accept := func(ctx context.Context, tx *store.Tx) (err error) {
 		batch := take()
 		for _, a := range batch {
 			a.delivery, a.verdict, a.alone = lineshaft.Delivery{}, nil, false
@@ -43,9 +42,14 @@ func (s *Triggers) acceptUnit(ctx context.Context, take func() []*acceptance) {
 		if len(batch) == 0 {
 			return nil
 		}
-		spans, err = s.acceptAll(ctx, tx, batch)
+		spans, err = s.acceptAll(ctx, tx, batch, careful)
 		return err
-	})
+	}
+	err := s.Store.Write(ctx, accept)
+	if errors.Is(err, ErrStale) {
+		careful = true
+		err = s.Store.Write(ctx, accept)
+	}
 	spans.End(err)
 	batch := take()
 	blame := len(batch) > 1 && base.OneIsToBlame(ctx, err)
@@ -53,7 +57,7 @@ func (s *Triggers) acceptUnit(ctx context.Context, take func() []*acceptance) {
 		switch {
 		case blame || err == nil && a.alone:
 			a.counted = err == nil
-			s.acceptBatch(ctx, []*acceptance{a})
+			s.acceptUnit(ctx, func() []*acceptance { return []*acceptance{a} })
 		case err != nil:
 			a.err = err
 		case a.verdict != nil:
@@ -67,17 +71,41 @@ func (s *Triggers) acceptUnit(ctx context.Context, take func() []*acceptance) {
 	}
 }
 
-// acceptAll is the transaction: revisions, rates, identities, runs, log.
-func (s *Triggers) acceptAll(ctx context.Context, tx *store.Tx, batch []*acceptance) (base.StartSpans, error) {
+// acceptAll is the transaction: revisions, rates, identities, runs, log. Copies of webhooks
+// are nearly always current, so identities are claimed before that is known: if one is not,
+// the error is ErrStale, and all is done again with care.
+func (s *Triggers) acceptAll(ctx context.Context, tx *store.Tx, batch []*acceptance, careful bool) (base.StartSpans, error) {
 	// In one order everywhere, so that two batches cannot wait for each other's windows.
 	batch = slices.Clone(batch)
 	slices.SortStableFunc(batch, func(a, b *acceptance) int { return strings.Compare(a.Hook.UID, b.Hook.UID) })
-	open, err := s.admit(ctx, tx, batch)
-	if err != nil || len(open) == 0 {
+	uids := make([]string, len(batch))
+	for i, a := range batch {
+		uids[i] = a.Hook.FactoryUID
+	}
+	revisions, err := tx.ShareFactories(ctx, uids)
+	if err != nil {
 		return nil, err
 	}
-	if open, err = s.claimIdentities(ctx, tx, open); err != nil || len(open) == 0 {
+	all := batch
+	if careful {
+		if batch, err = current(ctx, tx, batch, revisions); err != nil {
+			return nil, err
+		}
+	}
+	open, err := s.admit(ctx, tx, batch)
+	if err != nil {
 		return nil, err
+	}
+	if open, err = s.claimIdentities(ctx, tx, open); err != nil {
+		return nil, err
+	}
+	if !careful {
+		if found, err := current(ctx, tx, all, revisions); err != nil || len(found) < len(all) {
+			return nil, cmp.Or(err, ErrStale)
+		}
+	}
+	if len(open) == 0 {
+		return nil, nil
 	}
 	starts := s.newStarter(tx)
 	if err := starts.lockAhead(ctx, evaluationsOf(open)); err != nil {
@@ -119,35 +147,50 @@ func evaluationsOf(open []*acceptance) []Evaluation {
 	return all
 }
 
-// admit checks that the copies of the webhooks are current and the rates kept, and
-// makes the rows. What it leaves out has a verdict.
-func (s *Triggers) admit(ctx context.Context, tx *store.Tx, batch []*acceptance) ([]*acceptance, error) {
-	uids := make([]string, len(batch))
-	for i, a := range batch {
-		uids[i] = a.Hook.FactoryUID
-	}
-	revisions, err := tx.ShareFactories(ctx, uids)
-	if err != nil {
+// current is those of a batch whose copies of the webhooks are current. The others have a
+// verdict.
+func current(ctx context.Context, tx *store.Tx, batch []*acceptance, revisions map[string]int64) (found []*acceptance, err error) {
+	if err := tx.Await(ctx); err != nil {
 		return nil, err
 	}
-	open := make([]*acceptance, 0, len(batch))
 	for _, a := range batch {
-		if revisions[a.Hook.FactoryUID] != a.Hook.revision {
+		if revisions[a.Hook.FactoryUID] == a.Hook.revision {
+			found = append(found, a)
+		} else {
 			a.verdict = ErrStale
-			continue
 		}
-		if a.Hook.RateLimit > 0 && !a.counted {
-			wait, err := tx.HitRates(ctx, store.Rate{Name: a.Hook.rateName, Limit: a.Hook.RateLimit, Window: time.Minute})
+	}
+	return found, nil
+}
+
+// admit counts deliveries in the rates of their webhooks and makes the rows of those that
+// there is room for. The others have a verdict. Deliveries of one webhook are adjacent, and
+// counted in few statements for all of them.
+func (s *Triggers) admit(ctx context.Context, tx *store.Tx, batch []*acceptance) (open []*acceptance, err error) {
+	for i := 0; i < len(batch); {
+		hook, first, hits := batch[i].Hook, i, 0
+		for ; i < len(batch) && batch[i].Hook.UID == hook.UID; i++ {
+			if hook.RateLimit > 0 && !batch[i].counted {
+				hits++
+			}
+		}
+		var wait time.Duration
+		if hits > 0 {
+			hits, wait, err = tx.HitRate(ctx, store.Rate{Name: hook.rateName, Limit: hook.RateLimit, Window: time.Minute}, hits)
 			if err != nil {
 				return nil, err
 			}
-			if wait > 0 {
-				a.verdict = rateLimited(a.Hook, wait)
-				continue
-			}
 		}
-		a.delivery = s.newDelivery(a.Received)
-		open = append(open, a)
+		for _, a := range batch[first:i] {
+			if hook.RateLimit > 0 && !a.counted {
+				if hits--; hits < 0 {
+					a.verdict = rateLimited(hook, wait)
+					continue
+				}
+			}
+			a.delivery = s.newDelivery(a.Received)
+			open = append(open, a)
+		}
 	}
 	return open, nil
 }
@@ -291,7 +334,7 @@ func (s *Triggers) AcceptTogether(ctx context.Context, list ...Received) ([]Rece
 	for _, r := range list {
 		batch = append(batch, newAcceptance(r))
 	}
-	s.acceptBatch(ctx, batch)
+	s.acceptUnit(ctx, func() []*acceptance { return batch })
 	receipts, errs := make([]Receipt, len(list)), make([]error, len(list))
 	for i, a := range batch {
 		receipts[i], errs[i] = a.receipt, a.err

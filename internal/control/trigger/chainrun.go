@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -145,7 +146,7 @@ func (s *Triggers) chainAll(ctx context.Context, tx *store.Tx, starts []chainSta
 		uids[i] = st.automation.FactoryUID
 	}
 	revisions, err := tx.ShareFactories(ctx, uids)
-	if err != nil {
+	if err = cmp.Or(err, tx.Await(ctx)); err != nil {
 		return nil, err
 	}
 	b := s.newStarter(tx)

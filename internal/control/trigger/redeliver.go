@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -129,7 +130,7 @@ func (s *Triggers) redeliverOnce(ctx context.Context, c lineshaft.Caller, req Re
 func (s *Triggers) logRedelivery(ctx context.Context, tx *store.Tx, c lineshaft.Caller, ev Evaluation, of string, r Received) (lineshaft.Delivery, base.StartSpans, error) {
 	h := r.Hook
 	revisions, err := tx.ShareFactories(ctx, []string{h.FactoryUID})
-	if err != nil {
+	if err = cmp.Or(err, tx.Await(ctx)); err != nil {
 		return lineshaft.Delivery{}, nil, err
 	}
 	if revisions[h.FactoryUID] != h.revision {

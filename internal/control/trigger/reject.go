@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"cmp"
 	"context"
 	"net/netip"
 	"time"
@@ -67,7 +68,7 @@ func (s *Triggers) Reject(ctx context.Context, r Rejected) error {
 	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
 		wait = 0
 		revisions, err := tx.ShareFactories(ctx, []string{r.Hook.FactoryUID})
-		if err != nil {
+		if err = cmp.Or(err, tx.Await(ctx)); err != nil {
 			return err
 		}
 		if revisions[r.Hook.FactoryUID] != r.Hook.revision {
