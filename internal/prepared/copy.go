@@ -24,16 +24,20 @@ import (
 // ErrUnfit is wrapped when a tree has something that a copy cannot have.
 var ErrUnfit = errors.New("it has something that cannot be kept")
 
-// Reason is ErrUnfit or ErrNoRoom with what is behind it, in words for the log of a run: without names of files.
-type Reason struct {
+// NotKeptError is ErrUnfit or ErrNoRoom with what is behind it, in words for the log of a run:
+// without names of files.
+type NotKeptError struct {
 	Kind error
 	Why  string
 }
 
-func (r *Reason) Error() string { return r.Kind.Error() + ": " + r.Why }
-func (r *Reason) Unwrap() error { return r.Kind }
+// Error implements error.
+func (r *NotKeptError) Error() string { return r.Kind.Error() + ": " + r.Why }
 
-func unfit(why string, args ...any) error { return &Reason{ErrUnfit, fmt.Sprintf(why, args...)} }
+// Unwrap leads to ErrUnfit or ErrNoRoom.
+func (r *NotKeptError) Unwrap() error { return r.Kind }
+
+func unfit(why string, args ...any) error { return &NotKeptError{ErrUnfit, fmt.Sprintf(why, args...)} }
 
 // copied is what a copy found.
 type copied struct {

@@ -45,7 +45,7 @@ func report(over func(Facts, error), facts Facts, err error) {
 
 func keepError(err error) error {
 	if full(err) {
-		err = fmt.Errorf("%w: %w", &Reason{ErrNoRoom, "the disk is full"}, err)
+		err = fmt.Errorf("%w: %w", &NotKeptError{ErrNoRoom, "the disk is full"}, err)
 	}
 	return fmt.Errorf("keep layer: %w", err)
 }

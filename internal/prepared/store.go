@@ -281,10 +281,10 @@ func (s *Store) spare(more int64, files int) error {
 	block := uint64(st.Bsize)
 	free, all := uint64(st.Bavail)*block, uint64(st.Blocks)*block //nolint:unconvert // the types depend on the system
 	if !leavesRoom(free, uint64(max(more, 0)), all) {
-		return &Reason{ErrNoRoom, "the disk is nearly full"}
+		return &NotKeptError{ErrNoRoom, "the disk is nearly full"}
 	}
 	if st.Files > 0 && st.Ffree < uint64(files)+st.Files/20 { // some disks count none
-		return &Reason{ErrNoRoom, "the disk can hardly have more files"}
+		return &NotKeptError{ErrNoRoom, "the disk can hardly have more files"}
 	}
 	return nil
 }
@@ -348,7 +348,7 @@ func (s *Store) evict(ctx context.Context, id string, more int64) error {
 		case enough || victim == nil && more == 0:
 			return nil
 		case victim == nil:
-			return &Reason{ErrNoRoom, "all others are in use or being made"}
+			return &NotKeptError{ErrNoRoom, "all others are in use or being made"}
 		case used[victim.id]:
 			asked[victim.id] = true
 			err = s.config.Free(ctx, victim.id)

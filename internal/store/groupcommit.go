@@ -355,7 +355,7 @@ func (g *groupCommit) query(ctx context.Context, query string, args ...any) (cur
 	if err != nil {
 		return nil, err
 	}
-	return stmt.QueryContext(ctx, args...)
+	return opened(stmt.QueryContext(ctx, args...))
 }
 
 func (g *groupCommit) stmt(ctx context.Context, query string) (*sql.Stmt, error) {

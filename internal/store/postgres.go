@@ -110,7 +110,7 @@ func (t roTx) exec(ctx context.Context, query string, args ...any) (int64, error
 }
 
 func (t roTx) query(ctx context.Context, query string, args ...any) (cursor, error) {
-	return t.tx.QueryContext(ctx, query, args...)
+	return opened(t.tx.QueryContext(ctx, query, args...))
 }
 
 // patience is how a migration waits for a table that is in use. Once it has begun to

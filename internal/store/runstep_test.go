@@ -69,11 +69,11 @@ func walkedRows(t *testing.T, s *store.Store, recorder *store.Recorder) (n int) 
 		}
 		rows, err := s.DB().QueryContext(t.Context(), one.Text, one.Args...)
 		must(t, err)
+		defer rows.Close()
 		for rows.Next() {
 			n++
 		}
 		must(t, rows.Err())
-		must(t, rows.Close())
 	}
 	return n
 }

@@ -187,16 +187,16 @@ func (p *pool) stmt(ctx context.Context, query string) (*sql.Stmt, error) {
 func (p *pool) query(ctx context.Context, query string, args ...any) (cursor, error) {
 	p.trips.Add(1)
 	if !p.prepare {
-		return p.db.QueryContext(ctx, query, args...)
+		return opened(p.db.QueryContext(ctx, query, args...))
 	}
 	stmt, err := p.stmt(ctx, query) //nolint:sqlclosecheck // kept for the next time
 	if err != nil {
 		return nil, err
 	}
 	if stmt == nil {
-		return p.db.QueryContext(ctx, query, args...)
+		return opened(p.db.QueryContext(ctx, query, args...))
 	}
-	return stmt.QueryContext(ctx, args...)
+	return opened(stmt.QueryContext(ctx, args...))
 }
 
 func (p *pool) exec(ctx context.Context, query string, args ...any) (int64, error) {

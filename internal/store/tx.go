@@ -29,6 +29,14 @@ type cursor interface {
 	Columns() ([]string, error)
 }
 
+// opened makes a cursor of rows; without them there is none.
+func opened(rows *sql.Rows, err error) (cursor, error) {
+	if err != nil {
+		return nil, err
+	}
+	return rows, nil
+}
+
 func affected(res sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err
@@ -163,7 +171,7 @@ func (r reader) begin(ctx context.Context, query string, args []any) (begunRows,
 			if err = rows.Err(); there || err == nil {
 				return begunRows{rows, there}, nil
 			}
-			_ = rows.Close() //nolint:sqlclosecheck // there is nothing in them, and the next connection waits
+			_ = rows.Close() // now: the next try takes another connection
 		}
 		if err = translate(err); !pooled || tries == connectionTries || !broken(ctx, err) {
 			return begunRows{}, err

@@ -520,7 +520,7 @@ func (p *preparation) keep(ctx context.Context, facts prepared.Facts) {
 // showUnkept says why no later run starts on what was prepared.
 func (p *preparation) showUnkept(err error) {
 	why := "the log of the worker says why"
-	if reason, ok := errors.AsType[*prepared.Reason](err); ok {
+	if reason, ok := errors.AsType[*prepared.NotKeptError](err); ok {
 		why = reason.Error()
 	}
 	p.notice("warning", "The prepared environment is not kept for later runs: "+why+".")
