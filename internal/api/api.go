@@ -73,6 +73,9 @@ type Deps struct {
 	// Stopping is closed when the server shuts down: streams then end, and their
 	// readers reconnect elsewhere. Nil means never.
 	Stopping <-chan struct{}
+	// Streams counts those that go on after ServeHTTP has returned, for those who wait for
+	// their ends; nil is nobody.
+	Streams *sync.WaitGroup
 }
 
 // Observation is one finished request, with labels that are safe for metrics: the
@@ -99,8 +102,10 @@ type server struct {
 	rows         map[string]route
 	docs         map[string]operationDoc
 	bodies       map[string]reflect.Type
-	heartbeat    time.Duration
-	bodyTimeout  time.Duration
+	// life ends when the server stops.
+	life        context.Context
+	heartbeat   time.Duration
+	bodyTimeout time.Duration
 	// validating has room for one folder that is checked for a stranger.
 	validating chan struct{}
 
@@ -147,6 +152,18 @@ func build(deps Deps) *server {
 		heartbeat:    heartbeat,
 		bodyTimeout:  bodyTimeout,
 		validating:   make(chan struct{}, 1),
+	}
+	s.life = context.Background() //nolint:forbidigo // it is that of the server, not of a call
+	if s.Stopping != nil {
+		life, end := context.WithCancel(s.life)
+		s.life = life
+		go func() {
+			<-s.Stopping
+			end()
+		}()
+	}
+	if s.Streams == nil {
+		s.Streams = new(sync.WaitGroup)
 	}
 	s.register()
 	s.openAPIJSON = sync.OnceValues(func() ([]byte, error) { return orFault(s.openAPIFault, s.api.OpenAPI().MarshalJSON) })

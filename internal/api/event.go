@@ -3,9 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"strconv"
 	"time"
@@ -177,26 +175,20 @@ func (s *server) streamStates(ctx context.Context, in *statesInput) (*streamOutp
 	}), nil
 }
 
-// streamOf answers with a stream of what next gives, until it gives io.EOF, the
-// reader goes away or the server stops.
+// streamOf answers with a stream of what next gives, once the handlers have returned.
 func (s *server) streamOf(ctx context.Context, closeSource func(), next func(context.Context) ([]byte, error)) *streamOutput {
 	return &streamOutput{Body: func(hc huma.Context) {
-		defer closeSource()
 		r, w := humago.Unwrap(hc)
 		rec := recorderOf(w)
-		ctx, cancel := s.untilStopping(ctx)
-		defer cancel()
 		header := rec.Header()
 		sse.Begin(header)
 		header.Set("Cache-Control", "no-store")
-		rec.WriteHeader(http.StatusOK)
 		if r.Method == http.MethodHead {
+			rec.WriteHeader(http.StatusOK)
+			closeSource()
 			return
 		}
-		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // nothing more will be read
-		if err := pump(ctx, rec, s.heartbeat, s.whileWelcome(callerOf(ctx), next)); err != nil && !errors.Is(err, context.Canceled) {
-			s.Logger.InfoContext(ctx, "stream broken off", "route", routeOf(r), "err", err, "trace_id", infoFrom(ctx).traceID)
-		}
+		rec.source = &source{next: s.whileWelcome(callerOf(ctx), next), close: closeSource}
 	}}
 }
 
@@ -230,49 +222,4 @@ func encodeFrame(id string, event RunEvent) []byte {
 		data = []byte("{}")
 	}
 	return sse.Append(nil, id, event.Type, data)
-}
-
-// flusher is where a stream goes: the recorder, which bounds how long a write may
-// take, or a buffer in tests.
-type flusher interface {
-	io.Writer
-	flush() error
-}
-
-// pump sends what next gives until it gives io.EOF. When next has nothing for a
-// while, a comment keeps proxies and readers from giving up.
-func pump(ctx context.Context, out flusher, pause time.Duration, next func(context.Context) ([]byte, error)) error {
-	send := func(data []byte) error {
-		if _, err := out.Write(data); err != nil {
-			return fmt.Errorf("write stream: %w", err)
-		}
-		return out.flush()
-	}
-	if err := send([]byte(sse.Retry)); err != nil {
-		return err
-	}
-	for ctx.Err() == nil {
-		wait, cancel := context.WithTimeout(ctx, pause)
-		batch, err := next(wait)
-		cancel()
-		if len(batch) > 0 {
-			if err := send(batch); err != nil {
-				return err
-			}
-		}
-		switch {
-		case err == nil:
-		case errors.Is(err, io.EOF):
-			return nil
-		case ctx.Err() != nil:
-			return ctx.Err()
-		case errors.Is(err, context.DeadlineExceeded):
-			if err := send([]byte(sse.Beat)); err != nil {
-				return err
-			}
-		default:
-			return err
-		}
-	}
-	return ctx.Err()
 }

@@ -26,22 +26,17 @@ const unmatchedRoute = "unmatched"
 // ServeHTTP is the outermost layer: it names the request, survives a panic below,
 // and writes one wide log line at the end.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	begun, rec := s.Now(), &recorder{ResponseWriter: w}
-	info := &request{id: peer.RequestID(r), begun: begun, path: r.URL.EscapedPath(), remote: s.remoteAddr(r), rec: rec}
+	rec := &recorder{ResponseWriter: w}
+	info := &request{id: peer.RequestID(r), begun: s.Now(), path: r.URL.EscapedPath(), remote: s.remoteAddr(r), rec: rec}
 	r = r.WithContext(context.WithValue(r.Context(), requestKey{}, info))
 	rec.Header().Set("X-Request-ID", info.id)
 	rec.Header().Set("X-Content-Type-Options", "nosniff")
 	s.trace(rec, r, info)
+	goesOn := false
 	defer func() {
-		if fault := recover(); fault != nil {
-			s.recovered(rec, r, fault)
+		if !goesOn {
+			s.conclude(rec, r, info, recover())
 		}
-		rec.release()
-		rec.pause()
-		if info.release != nil {
-			info.release()
-		}
-		s.finish(rec, r, info, begun)
 	}()
 	if s.cors(rec, r) {
 		return
@@ -51,6 +46,22 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.mux.ServeHTTP(rec, r)
+	if rec.source != nil {
+		goesOn = s.stream(rec, r, info)
+	}
+}
+
+// conclude ends a request, with the fault that it panicked with.
+func (s *server) conclude(rec *recorder, r *http.Request, info *request, fault any) {
+	if fault != nil {
+		s.recovered(rec, r, fault)
+	}
+	rec.release()
+	rec.pause()
+	if info.release != nil {
+		info.release()
+	}
+	s.finish(rec, r, info)
 }
 
 // clean says whether the mux would take the path as it is, instead of redirecting
@@ -75,8 +86,8 @@ func (s *server) recovered(w *recorder, r *http.Request, fault any) {
 
 // finish writes the log line and the metrics of a request. Paths and queries stay
 // out of both: they may hold tokens (S-2).
-func (s *server) finish(w *recorder, r *http.Request, info *request, begun time.Time) {
-	took := s.Now().Sub(begun)
+func (s *server) finish(w *recorder, r *http.Request, info *request) {
+	took := s.Now().Sub(info.begun)
 	status := cmp.Or(w.status, http.StatusOK)
 	method := r.Method
 	if !slices.Contains(probed(), method) && method != http.MethodOptions {
@@ -254,6 +265,8 @@ type recorder struct {
 	// work has none to take, and one without rest does not have it now.
 	work func() (rest func())
 	rest func()
+	// source is a stream that the handlers leave to be sent.
+	source *source
 	// until is when the whole answer must have been taken; zero is any time.
 	until time.Time
 }

@@ -235,18 +235,8 @@ func (s *server) workerDownload(w http.ResponseWriter, r *http.Request) error {
 // untilStopping is a context that also ends when the server stops.
 func (s *server) untilStopping(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	if s.Stopping == nil {
-		return ctx, cancel
-	}
-	over := make(chan struct{})
-	go func() {
-		select {
-		case <-s.Stopping:
-			cancel()
-		case <-over:
-		}
-	}()
-	return ctx, func() { close(over); cancel() }
+	leave := context.AfterFunc(s.life, cancel)
+	return ctx, func() { leave(); cancel() }
 }
 
 // stoppingInstead says that the server stops where that ended a wait.

@@ -13,6 +13,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 
@@ -81,6 +82,7 @@ type App struct {
 	// certificates are nil for a server that speaks plain HTTP.
 	certificates certificates
 	server       *http.Server
+	streams      sync.WaitGroup
 	stopping     chan struct{}
 	// stops are called in reverse order of what was started.
 	stops []func(ctx context.Context) error

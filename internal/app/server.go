@@ -59,8 +59,8 @@ func (a *App) serve(ctx context.Context) error {
 	programs := api.New(api.Deps{
 		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), TrustedProxies: a.cfg.TrustedProxies, CORSOrigins: a.cfg.CORSOrigins, Rate: requests,
 		Metrics: a.metrics.Handler(), MetricsKey: a.cfg.MetricsKey.Reveal(), Models: a.models, MCP: tools.Serve, Version: a.opts.Version, Stopping: a.stopping, Tracer: a.traces.Tracer(),
-		SendTest: hooks.SendTest,
-		Observe:  func(o api.Observation) { a.metrics.ObserveRequest(o.Route, o.Method, o.Status, o.Took) },
+		SendTest: hooks.SendTest, Streams: &a.streams,
+		Observe: func(o api.Observation) { a.metrics.ObserveRequest(o.Route, o.Method, o.Status, o.Took) },
 	})
 	pages, err := web.New(web.Deps{
 		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), Secure: strings.HasPrefix(base, "https://"),
@@ -150,6 +150,15 @@ func (a *App) shutdown(ctx context.Context) error {
 	defer cancel()
 	if err := a.server.Shutdown(ctx); err != nil {
 		return a.server.Close()
+	}
+	over := make(chan struct{})
+	go func() {
+		a.streams.Wait()
+		close(over)
+	}()
+	select {
+	case <-over:
+	case <-ctx.Done(): // their readers take nothing any more
 	}
 	return nil
 }
