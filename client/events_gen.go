@@ -128,12 +128,12 @@ type NoticeData struct {
 
 // EnvironmentStep is how the environment of a run was made ready, or what was kept of it.
 type EnvironmentStep struct {
-	// Step is warm, newer or cold, once for each time that an environment is made ready; kept when that
-	// can serve later runs; and files, checkout, clone, command or refresh for a part of the work.
+	// Step is warm, newer or cold, once for each time that an environment is made ready; kept or unkept when
+	// later runs can start on it or cannot; and files, checkout, clone, command or refresh for a part of the work.
 	Step string `json:"step"`
 	// Name is the repository or the command of a part.
 	Name string `json:"name,omitempty"`
-	// Reason says why a start was cold.
+	// Reason says why a start was cold, or why nothing is kept.
 	Reason string `json:"reason,omitempty"`
 	// Worker is the host that has the prepared environment, Layer names it there.
 	Worker string `json:"worker"`

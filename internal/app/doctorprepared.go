@@ -16,7 +16,7 @@ func checkPrepared(ctx context.Context, cfg config.Config, chosen isolation) con
 	case cfg.EnvironmentCache == 0:
 		return good(name, "none are kept: --environment-cache is 0")
 	case chosen.sandbox == nil || chosen.sandbox.Name() == "none":
-		return good(name, "none are kept without isolation, nor in pods")
+		return good(name, "none are kept without isolation, nor in pods: --isolation bubblewrap or container keeps them")
 	}
 	dir := cfg.DataDir
 	for dir != filepath.Dir(dir) {

@@ -19,7 +19,7 @@ func TestX14DoctorOfPreparedEnvironments(t *testing.T) {
 	if got := says(func(c *config.Config) { c.EnvironmentCache = 0 }); !strings.Contains(got, "--environment-cache is 0") {
 		t.Error(got)
 	}
-	if got := says(func(c *config.Config) { c.Isolation = "none" }); !strings.Contains(got, "without isolation") {
+	if got := says(func(c *config.Config) { c.Isolation = "none" }); !strings.Contains(got, "without isolation, nor in pods: --isolation bubblewrap") {
 		t.Error(got)
 	}
 	got := says(func(*config.Config) {})

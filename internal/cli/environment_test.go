@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"encoding/json"
+	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
@@ -77,6 +80,50 @@ func TestX14EnvironmentPrepare(t *testing.T) {
 	}
 	if r.code != shell.ExitOK || r.out != "r1\n" {
 		t.Errorf("answered %+v", r)
+	}
+}
+
+// X-14: who waits learns what was kept, which the run's own success does not say, and what to do otherwise.
+func TestX14PrepareSaysWhatIsKept(t *testing.T) {
+	t.Parallel()
+	const cold = `{"step":"cold","worker":"mac","reason":"nothing like it was prepared"}`
+	for _, tc := range []struct{ name, flags, state, steps, want string }{
+		{"kept", "--wait", "SUCCEEDED", cold + `,{"step":"command","worker":"mac","name":"true"},{"step":"kept","worker":"mac","layer":"abc"}`, "-- later runs start on layer abc on worker mac\n"},
+		{"for programs", "--wait -o json", "SUCCEEDED", `{"step":"kept","worker":"mac","layer":"abc"}`, "-- later runs start on layer abc on worker mac\n"},
+		{"before", "--wait", "SUCCEEDED", `{"step":"warm","worker":"mac","layer":"abc"}`, "-- it was prepared before: layer abc on worker mac; to prepare it again, change the environment, if only its description\n"},
+		{"again", "--wait", "SUCCEEDED", `{"step":"kept","worker":"mac","layer":"old"},{"step":"newer","worker":"mac","layer":"old"},{"step":"kept","worker":"mac","layer":"new"}`, "-- later runs start on layer new on worker mac\n"},
+		{"not kept", "--wait", "SUCCEEDED", cold + `,{"step":"unkept","worker":"mac","reason":"the disk is \u001b[31mfull"}`, "-- it is not kept for later runs: the disk is full\n"},
+		{"never kept", "--wait", "SUCCEEDED", cold, "-- its log does not say that it is kept for later runs, and it started cold: nothing like it was prepared; `lineshaft doctor`, run where the worker is, says what that needs\n"},
+		{"nothing", "--wait", "SUCCEEDED", "", "-- nothing was prepared; repositories or set-up commands are missing: lineshaft environment update shop --help\n"},
+		{"failed", "--wait", "FAILED", cold, "-- what its commands have printed: lineshaft runs logs r\n"},
+		{"failed before your eyes", "--follow", "FAILED", "", ""},
+		{"nobody waits", "", "SUCCEEDED", cold, ""},
+	} {
+		s := newStage(t)
+		s.environments()
+		s.answer("POST /api/v1/agent/runs", 200, `{"run_id":"r","state":"QUEUED"}`)
+		s.answer("GET /api/v1/agent/runs/r", 200, `{"run_id":"r","state":"`+tc.state+`"}`)
+		s.mux.HandleFunc("GET /api/v1/agent/runs/r/events", func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Accept") == "text/event-stream" {
+				w.Header().Set("Content-Type", "text/event-stream")
+				fmt.Fprintf(w, "id: 1\ndata: {\"sequence\":1,\"type\":\"state\",\"data\":{\"to\":%q}}\n\n", tc.state)
+				return
+			}
+			var steps []json.RawMessage
+			if err := json.Unmarshal([]byte("["+tc.steps+"]"), &steps); err != nil {
+				t.Error(err)
+			}
+			events := []string{`{"sequence":1,"type":"notice","data":{"level":"info","text":"A new workspace."}}`}
+			for i, step := range steps {
+				events = append(events, fmt.Sprintf(`{"sequence":%d,"type":"notice","data":{"level":"info","text":"t","environment":%s}}`, i+2, step))
+			}
+			fmt.Fprintf(w, `{"events":[%s],"page_info":{"has_next_page":false}}`, strings.Join(events, ","))
+		})
+		r := s.run(t.Context(), append([]string{"environment", "prepare", "shop"}, strings.Fields(tc.flags)...)...)
+		told := strings.TrimPrefix(r.err, "-- run r\n")
+		if (r.code == shell.ExitOK) != (tc.state == "SUCCEEDED") || told != tc.want {
+			t.Errorf("%s: %+v", tc.name, r)
+		}
 	}
 }
 

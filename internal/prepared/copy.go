@@ -162,7 +162,7 @@ func (c *copier) visit(ctx context.Context, e *tree.Entry) error {
 		c.Bytes += space(info)
 	}
 	if c.Bytes > c.limits.bytes {
-		return unfit("more than the %d MB that there are for environments", c.limits.bytes/1_000_000)
+		return unfit("more than the %d MB that there are for environments, one half of --environment-cache", c.limits.bytes/1_000_000)
 	}
 	if uid := int(info.UID); uid != os.Geteuid() {
 		if c.owner >= 0 && c.owner != uid {

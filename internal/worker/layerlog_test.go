@@ -89,6 +89,10 @@ func TestX14LogSaysThatNothingIsKept(t *testing.T) {
 		_, notices = f.run("b", script("cat more"), p, nil)
 		want(t, notices, "for an earlier commit", "is not kept for later runs: there is no room for it: all others are in use or being made")
 		refuse(t, notices, "It is kept")
+		steps := f.steps("b")
+		if last := steps[len(steps)-1]; last.Step != "unkept" || last.Worker == "" || !strings.HasPrefix(last.Reason, "there is no room for it") {
+			t.Errorf("steps %+v", steps)
+		}
 	})
 }
 

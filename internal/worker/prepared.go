@@ -135,6 +135,7 @@ type preparation struct {
 // The steps of an environment, besides the ways to start.
 const (
 	stepKept     = "kept"
+	stepUnkept   = "unkept"
 	stepFiles    = "files"
 	stepCheckout = "checkout"
 	stepClone    = "clone"
@@ -146,7 +147,11 @@ const (
 // for the time of the run.
 func (e *execution) showf(step lineshaft.EnvironmentStep, format string, args ...any) {
 	step.Worker, step.Layer, step.Name = e.worker.config.WorkerHost, layerName(step.Layer), e.mask().String(step.Name)
-	e.put(lineshaft.NoticeData{Level: "info", Text: fmt.Sprintf(format, args...), Environment: &step})
+	level := "info"
+	if step.Step == stepUnkept {
+		level = "warning"
+	}
+	e.put(lineshaft.NoticeData{Level: level, Text: fmt.Sprintf(format, args...), Environment: &step})
 }
 
 // layerName is as much of a layer's id as distinguishes it from others.
@@ -523,7 +528,7 @@ func (p *preparation) showUnkept(err error) {
 	if reason, ok := errors.AsType[*prepared.NotKeptError](err); ok {
 		why = reason.Error()
 	}
-	p.notice("warning", "The prepared environment is not kept for later runs: "+why+".")
+	p.showf(lineshaft.EnvironmentStep{Step: stepUnkept, Reason: why}, "The prepared environment is not kept for later runs: %s.", why)
 }
 
 // keepTime is how long an execution waits at its end to learn whether its environment is kept.

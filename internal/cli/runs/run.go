@@ -86,45 +86,54 @@ func meansRuns(cmd *cobra.Command, args []string) bool {
 }
 
 func (sh Commands) run(ctx context.Context, args []string, f runFlags) error {
-	if f.factory != "" && f.agent == "" {
-		return shell.Usage("--factory says which agent is meant, but there is no --agent",
-			"Add --agent NAME, or give the work to its foreman: lineshaft factory run FACTORY PROMPT")
-	}
-	if err := f.checkWords(); err != nil {
-		return err
-	}
-	req, err := f.request()
+	c, started, err := sh.start(ctx, args, f)
 	if err != nil {
 		return err
 	}
+	return sh.Started(ctx, c, started, f.Attend)
+}
+
+// start starts the run that the flags describe.
+func (sh Commands) start(ctx context.Context, args []string, f runFlags) (*client.Client, *client.RunStarted, error) {
+	if f.factory != "" && f.agent == "" {
+		return nil, nil, shell.Usage("--factory says which agent is meant, but there is no --agent",
+			"Add --agent NAME, or give the work to its foreman: lineshaft factory run FACTORY PROMPT")
+	}
+	if err := f.checkWords(); err != nil {
+		return nil, nil, err
+	}
+	req, err := f.request()
+	if err != nil {
+		return nil, nil, err
+	}
 	if len(args) == 1 {
 		if req.Prompt, err = sh.TextOrStdin(args[0]); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
 	c, err := sh.Connect(ctx)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	if f.agent != "" {
 		if req.AgentIdentityUID, err = sh.AgentUID(ctx, c, f.factory, f.agent); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
 	if f.environment != "" {
 		if req.Config.EnvironmentID, err = sh.EnvironmentUID(ctx, c, f.environment); err != nil {
-			return err
+			return nil, nil, err
 		}
 	}
 	started, err := c.Runs.Create(ctx, req)
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
-			return shell.Failure(err, "interrupted before the server answered",
+			return nil, nil, shell.Failure(err, "interrupted before the server answered",
 				"The run may have been started: check with `lineshaft runs list`.")
 		}
-		return err
+		return nil, nil, err
 	}
-	return sh.Started(ctx, c, started, f.Attend)
+	return c, started, nil
 }
 
 // Started shows a new run and stays with it if that was asked for.
