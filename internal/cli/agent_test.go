@@ -3,6 +3,7 @@ package cli
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -107,7 +108,9 @@ func TestR2RunOfAnAgent(t *testing.T) {
 	} {
 		s := newStage(t).library()
 		r := s.run(t.Context(), append([]string{"run", "x"}, strings.Fields(tc.args)...)...)
-		if got := s.last(t).body; r.code != 0 || strings.TrimSpace(got) != `{"prompt":"x","agent_identity_uid":"`+tc.want+`"}` {
+		requests := s.requests()
+		at := slices.IndexFunc(requests, func(r request) bool { return r.method == http.MethodPost })
+		if got := requests[at].body; r.code != 0 || strings.TrimSpace(got) != `{"prompt":"x","agent_identity_uid":"`+tc.want+`"}` {
 			t.Errorf("%s: %+v, sent %s", tc.args, r, got)
 		}
 	}

@@ -253,15 +253,18 @@ func TestI1BlockedIsTold(t *testing.T) {
 func TestX2TheAbsentWorkerIsTold(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, flags, config, workers, want string }{
-		{"absent", "--wait", `{"worker_host":"no such"}`, `{"worker_host":"mac"}`, "-- it waits for worker no such, which is not connected; start it with an API key that has the role worker: lineshaft worker --id 'no such'\n"},
+		{"absent", "--wait", `{"worker_host":"no such"}`, `{"worker_host":"mac"}`, "-- it waits for worker no such, which is not connected (`lineshaft worker list` shows those that are); start it with an API key that has the role worker: lineshaft worker --id 'no such'\n"},
 		{"connected", "--wait", `{"worker_host":"mac"}`, `{"worker_host":"mac"}`, "-- it waits for worker mac\n"},
-		{"for programs", "--wait -o json", `{"worker_host":"mac"}`, "", "-- it waits for worker mac, which is not connected; start it with an API key that has the role worker: lineshaft worker --id mac\n"},
-		{"followed", "--follow", `{"worker_host":"mac"}`, "", "-- it waits for worker mac, which is not connected; start it with an API key that has the role worker: lineshaft worker --id mac\n"},
-		{"the server's own", "--wait", `{"worker_host":"hosted"}`, "", ""},
+		{"for programs", "--wait -o json", `{"worker_host":"mac"}`, "", "-- it waits for worker mac, which is not connected (`lineshaft worker list` shows those that are); start it with an API key that has the role worker: lineshaft worker --id mac\n"},
+		{"followed", "--follow", `{"worker_host":"mac"}`, "", "-- it waits for worker mac, which is not connected (`lineshaft worker list` shows those that are); start it with an API key that has the role worker: lineshaft worker --id mac\n"},
+		{"the server's own", "--wait", `{"worker_host":"hosted"}`, `{"worker_host":"hosted"}`, ""},
+		{"none of the server's own", "--wait", `{"worker_host":"hosted"}`, "", "-- it waits for the server's own worker, which is not connected; start the server without --no-worker, or give --host one that `lineshaft worker list` shows\n"},
+		{"nobody waits", "", `{"worker_host":"mac"}`, "", "-- it waits for worker mac, which is not connected (`lineshaft worker list` shows those that are); start it with an API key that has the role worker: lineshaft worker --id mac\n"},
+		{"nobody waits, busy", "", `{"worker_host":"mac"}`, `{"worker_host":"mac"}`, ""},
 		{"nothing said", "--wait", `{}`, "", ""},
 	} {
 		s := newStage(t)
-		s.answer("POST /api/v1/agent/runs", 200, `{"run_id":"r","task_id":"r","state":"QUEUED","at_capacity":false}`)
+		s.answer("POST /api/v1/agent/runs", 200, `{"run_id":"r","task_id":"r","state":"QUEUED","at_capacity":true}`)
 		s.answer("GET /api/v1/agent/connected-self-hosted-workers", 200, `{"workers":[`+tc.workers+`]}`)
 		looks := 0
 		s.mux.HandleFunc("GET /api/v1/agent/runs/r", func(w http.ResponseWriter, _ *http.Request) {

@@ -133,15 +133,22 @@ func (sh Commands) progress(run *client.Run) {
 // tellHost says which worker a queued run waits for, and how to start one that is not
 // connected: otherwise you would wait for nothing, and not know it.
 func (sh Commands) tellHost(ctx context.Context, c *client.Client, run *client.Run) {
-	if run.State != client.StateQueued || run.AgentConfig == nil || !namedWorker(run.AgentConfig.WorkerHost) {
+	if run.State != client.StateQueued || run.AgentConfig == nil || sh.tellAbsent(ctx, c, run) {
 		return
 	}
-	host := shell.OneLine(run.AgentConfig.WorkerHost)
-	text := "-- it waits for worker " + host
-	if !sh.connected(ctx, c, run.AgentConfig.WorkerHost) {
-		text = "-- it waits for worker " + startWorker(host)
+	if host := run.AgentConfig.WorkerHost; namedWorker(host) {
+		fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleWait, "-- it waits for worker "+shell.OneLine(host)))
 	}
-	fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleWait, text))
+}
+
+// tellAbsent says that the worker of a queued run is not connected, if that is so.
+func (sh Commands) tellAbsent(ctx context.Context, c *client.Client, run *client.Run) bool {
+	if run.State != client.StateQueued || run.AgentConfig == nil || run.AgentConfig.WorkerHost == "" ||
+		sh.connected(ctx, c, run.AgentConfig.WorkerHost) {
+		return false
+	}
+	fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleWait, "-- it waits for "+absentWorker(run.AgentConfig.WorkerHost)))
+	return true
 }
 
 // connected says whether a worker is connected; one that cannot be asked about counts as such.
@@ -150,9 +157,15 @@ func (sh Commands) connected(ctx context.Context, c *client.Client, host string)
 	return err != nil || slices.ContainsFunc(list, func(w client.Worker) bool { return w.WorkerHost == host })
 }
 
-// startWorker says how to start a worker that is not connected, and what that takes.
-func startWorker(host string) string {
-	return shell.OneLine(host) + ", which is not connected; start it with an API key that has the role worker: lineshaft worker --id " + shell.ShellWord(shell.OneLine(host))
+// absentWorker says how to start a worker that is not connected, and what that takes.
+func absentWorker(host string) string {
+	if !namedWorker(host) {
+		return "the server's own worker, which is not connected; start the server without --no-worker, " +
+			"or give --host one that `lineshaft worker list` shows"
+	}
+	host = shell.OneLine(host)
+	return "worker " + host + ", which is not connected (`lineshaft worker list` shows those that are); " +
+		"start it with an API key that has the role worker: lineshaft worker --id " + shell.ShellWord(host)
 }
 
 // verdict is the last line: the state, and why.

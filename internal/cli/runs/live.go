@@ -259,7 +259,7 @@ func (v *liveView) lookAhead(ctx context.Context) {
 		if err != nil {
 			return // the next look shows it, or none
 		}
-		absent := namedWorker(query.WorkerHost) && !v.sh.connected(ctx, v.c, query.WorkerHost)
+		absent := query.WorkerHost != "" && !v.sh.connected(ctx, v.c, query.WorkerHost)
 		post(ctx, v.ahead, queueNews{len(page.Runs), absent})
 	})
 }
@@ -320,7 +320,7 @@ func (s *session) live(now time.Time, rows int) []terminal.Line {
 		lines = append([]terminal.Line{nil}, lines...)
 	}
 	if s.absent && s.state.To == client.StateQueued {
-		lines = append(lines, terminal.Wrap(terminal.Text(terminal.Yellow, "it waits for worker "+startWorker(s.host)), s.text(), "  ")...)
+		lines = append(lines, terminal.Wrap(terminal.Text(terminal.Yellow, "it waits for "+absentWorker(s.host)), s.text(), "  ")...)
 	}
 	return append(lines, s.status(now))
 }

@@ -32,7 +32,7 @@ func TestI1FollowTellsThatTheWorkerIsAway(t *testing.T) {
 		t.Error(got)
 	}
 	s.absent = true
-	if got := shown(); !strings.Contains(got, "which is not connected; start it with an API key that has the role worker: lineshaft worker --id 'no such'") || !strings.Contains(got, "Ctrl-C leaves") {
+	if got := shown(); !strings.Contains(got, "which is not connected (`lineshaft worker list` shows those that are); start it with an API key that has the role worker: lineshaft worker --id 'no such'") || !strings.Contains(got, "Ctrl-C leaves") {
 		t.Error(got)
 	}
 	s.state.To = client.StateInProgress

@@ -150,8 +150,8 @@ func (sh Commands) Started(ctx context.Context, c *client.Client, run *client.Ru
 			return err
 		}
 	}
-	if run.AtCapacity && sh.ErrWidth > 0 && !(staying && sh.OnTerminal()) {
-		fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleDim, "-- all workers are busy; the run waits for a free one"))
+	if run.AtCapacity && !(staying && sh.OnTerminal()) {
+		sh.tellBusy(ctx, c, run.RunID, staying)
 	}
 	if staying {
 		return sh.Stay(ctx, c, run.RunID, 0, a)
@@ -160,6 +160,18 @@ func (sh Commands) Started(ctx context.Context, c *client.Client, run *client.Ru
 		fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleDim, "-- watch it: lineshaft runs logs -f "+shell.OneLine(run.RunID)))
 	}
 	return nil
+}
+
+// tellBusy says why a new run does not begin. Who stays with it is told of an absent worker by Stay.
+func (sh Commands) tellBusy(ctx context.Context, c *client.Client, runID string, staying bool) {
+	if !staying {
+		if seen, err := c.Runs.Get(ctx, runID); err == nil && sh.tellAbsent(ctx, c, seen) {
+			return
+		}
+	}
+	if sh.ErrWidth > 0 {
+		fmt.Fprintln(sh.Err, sh.Paint(sh.ErrWidth, shell.StyleDim, "-- all workers are busy; the run waits for a free one"))
+	}
 }
 
 // checkWords finds words that no server knows before anything is sent.
