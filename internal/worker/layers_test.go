@@ -4,6 +4,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -145,6 +146,36 @@ func TestX14NewerCommitFromAMirror(t *testing.T) {
 		want(t, last, "BEGIN\nthe third shop\n3\nrefs/heads/main\nrefs/remotes/origin/HEAD\nrefs/remotes/origin/main\n")
 		want(t, last, "\nchange\nchange\nfirst\n3\n")
 	})
+}
+
+// X-14: a folder that is no repository, as a local forge may have, is copied again when it has changed, also where
+// set-up commands have made repositories of it and around it.
+func TestX14NewerFolderIsNoCommit(t *testing.T) {
+	t.Parallel()
+	forge, cache := t.TempDir(), t.TempDir()
+	client, err := gitclient.New(gitclient.Config{Cache: cache, Forge: forge, AllowFile: true, MaxMirrors: 1 << 30})
+	if err != nil {
+		t.Fatal(err)
+	}
+	write := func(text string) {
+		t.Helper()
+		name := filepath.Join(forge, "acme", "shop", "code")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(name), 0o755), os.WriteFile(name, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := newFloor(t, func(c *Config) { c.Git = client })
+	p := lineshaft.Preparation{
+		Repositories: []lineshaft.Repository{shop()}, Revision: "shop 1", RefreshCommands: []string{"true"},
+		SetupCommands: []string{`for dir in . shop; do (cd $dir && git init -q && git add . && git -c user.name=a -c user.email=a@b commit -qm x); done`},
+	}
+	write("one\n")
+	printed, _ := f.run("a", script("echo BEGIN; cat shop/code"), p, nil)
+	want(t, printed, "BEGIN\none\n")
+	write("two\n")
+	printed, notices := f.run("b", script("echo BEGIN; cat shop/code"), p, nil)
+	want(t, printed, "BEGIN\ntwo\n")
+	want(t, notices, "Cold start: the environment that was prepared for an earlier commit could not be brought to the newest one")
 }
 
 func gitOutput(t *testing.T, dir string, args ...string) (string, error) {

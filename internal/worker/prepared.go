@@ -465,8 +465,9 @@ func (p *preparation) update(ctx context.Context, i int) error {
 	}
 	p.tellf("Checking out commit %s of %s.", commit, p.repositories[i])
 	// The files of a copy are not the inodes that the index knows; their times are. Other than `git reset
-	// --hard`, which does the same, this leaves no trace in .git of the commit that was there.
-	const checkOut = "git -c core.checkStat=minimal -c core.trustctime=false read-tree --reset -u HEAD"
+	// --hard`, which does the same, this leaves no trace in .git of the commit that was there. Without its
+	// folder, git would take a repository around this one if this one is none any more.
+	const checkOut = "git --git-dir=.git -c core.checkStat=minimal -c core.trustctime=false read-tree --reset -u HEAD"
 	exit, err := p.runScript(ctx, "cd "+quoted(r.Folder)+" && "+checkOut)
 	if err == nil && !harness.Good(exit) {
 		err = errors.New(harness.Describe("git read-tree", exit))
