@@ -60,14 +60,14 @@ func (s *Store) copyHalf(ctx context.Context, id, dir, half string, facts *Facts
 	if err := s.evict(ctx, id, found.Bytes); err != nil {
 		return err
 	}
-	if err = errors.Join(s.spare(found.Bytes, found.Entries), os.MkdirAll(filepath.Join(half, "tree"), 0o700)); err == nil {
+	if err = errors.Join(s.spare(ctx, found.Bytes, found.Entries), os.MkdirAll(filepath.Join(half, "tree"), 0o700)); err == nil {
 		facts.copied, err = copyTree(ctx, dir, filepath.Join(half, "tree"), found.Bytes)
 	}
 	if more := facts.Bytes - found.Bytes; err == nil && more > 0 { // for attributes
 		err = s.evict(ctx, id, more)
 	}
 	if err == nil {
-		err = s.spare(0, 0)
+		err = s.spare(ctx, 0, 0)
 	}
 	return err
 }
@@ -105,7 +105,7 @@ func (s *Store) KeepOver(ctx context.Context, key Key, base *Layer, written stri
 		err = s.evict(ctx, key.ID, size)
 	}
 	if err == nil {
-		err = errors.Join(s.spare(size, 0), os.MkdirAll(m.At, 0o700), os.Mkdir(m.Store, 0o700))
+		err = errors.Join(s.spare(ctx, size, 0), os.MkdirAll(m.At, 0o700), os.Mkdir(m.Store, 0o700))
 	}
 	if err == nil {
 		err = overlay.CopyStore(ctx, written, m.Store)

@@ -150,7 +150,7 @@ func TestX14RoomThatIsLeft(t *testing.T) {
 		{2 << 20, 0, 40 << 20, true},
 		{2<<20 - 1, 0, 40 << 20, false},
 	} {
-		if got := leavesRoom(tc.free, tc.more, tc.all); got != tc.fits {
+		if got := missing(tc.free, tc.more, tc.all) <= 0; got != tc.fits {
 			t.Errorf("%d of %d, and %d more: %v", tc.free, tc.all, tc.more, got)
 		}
 	}

@@ -79,14 +79,11 @@ func TestX14BytesAreThoseOfTheDisk(t *testing.T) {
 	}
 }
 
-// runs also need files: a layer does not take the last ones of a disk.
-func TestX14FilesThatAreLeft(t *testing.T) {
-	t.Parallel()
-	if os.Geteuid() != 0 {
-		t.Skip("only root can mount a small disk")
-	}
+// smallDisk is a disk of its own.
+func smallDisk(t *testing.T, options string) string {
+	t.Helper()
 	disk := t.TempDir()
-	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, "size=40m,nr_inodes=268,mode=700"); err != nil {
+	if err := unix.Mount("tmpfs", disk, "tmpfs", 0, options); err != nil {
 		t.Skipf("no small disk: %v", err)
 	}
 	t.Cleanup(func() {
@@ -94,7 +91,75 @@ func TestX14FilesThatAreLeft(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	s, source := open(t, filepath.Join(disk, "prepared")), small(t)
+	return disk
+}
+
+// on a disk that is smaller than the limit, layers make way for a new one as they do within the limit: those that
+// nobody uses, the least recently used first. If that is not enough, none goes.
+func TestX14FullDiskMakesWay(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount a small disk")
+	}
+	now := time.Now()
+	used := map[string]bool{}
+	s := open(t, filepath.Join(smallDisk(t, "size=12m,mode=700"), "prepared"), func(c *Config) {
+		c.Now, c.Used = func() time.Time { return now }, func() (map[string]bool, error) { return used, nil }
+	})
+	keep := func(commit string, bytes int) error {
+		t.Helper()
+		now = now.Add(time.Second)
+		source := t.TempDir()
+		if err := os.WriteFile(filepath.Join(source, "file"), make([]byte, bytes), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var late error
+		err := s.Keep(t.Context(), key(t, s, recipe(commit)), source, Facts{Made: now}, func(_ Facts, err error) { late = err })
+		s.Wait()
+		return errors.Join(err, late)
+	}
+	has := func(want string) {
+		t.Helper()
+		got := ""
+		for _, commit := range []string{"1", "2", "3", "4", "5"} {
+			if s.layers[key(t, s, recipe(commit)).ID] != nil {
+				got += commit
+			}
+		}
+		if got != want {
+			t.Errorf("there are %q, want %q", got, want)
+		}
+	}
+	for _, commit := range []string{"1", "2", "3"} {
+		if err := keep(commit, 3<<20); err != nil {
+			t.Fatal(err)
+		}
+	}
+	has("123")
+	if err := keep("4", 3<<20); err != nil {
+		t.Error(err)
+	}
+	has("234")
+	used[key(t, s, recipe("2")).ID] = true
+	held := s.Take(key(t, s, recipe("3")))
+	if err := keep("5", 9<<20); !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), "the disk is nearly full") {
+		t.Errorf("one that does not fit gives %v", err)
+	}
+	has("234")
+	if err := keep("5", 3<<20); err != nil {
+		t.Error(err)
+	}
+	has("235")
+	held.Release()
+}
+
+// runs also need files: a layer does not take the last ones of a disk.
+func TestX14FilesThatAreLeft(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount a small disk")
+	}
+	s, source := open(t, filepath.Join(smallDisk(t, "size=40m,nr_inodes=268,mode=700"), "prepared")), small(t)
 	err := s.Keep(t.Context(), key(t, s, recipe("1")), source, Facts{Made: time.Now()}, nil)
 	if !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), "can hardly have more files") {
 		t.Errorf("error %v", err)

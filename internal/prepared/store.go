@@ -268,25 +268,58 @@ func (s *Store) end(id string) {
 	s.idle.Broadcast()
 }
 
-// leavesRoom says that a disk has enough left for the runs after more is written: a twentieth, or
+// missing is what a disk lacks to have enough left for the runs after more is written: a twentieth, or
 // 2 GB of a large one.
-func leavesRoom(free, more, all uint64) bool { return free >= more+min(all/20, 2<<30) }
+func missing(free, more, all uint64) int64 {
+	return int64(more) + int64(min(all/20, 2<<30)) - int64(free)
+}
 
-// spare wants some of the disk to stay free, for the runs, after more bytes and files are written.
-func (s *Store) spare(more int64, files int) error {
+// lacking is how many bytes and files the disk lacks to have some left for the runs after more are written.
+func (s *Store) lacking(more int64, files int) (bytes int64, entries int, err error) {
 	var st unix.Statfs_t
 	if err := unix.Statfs(s.config.Dir, &st); err != nil {
-		return fmt.Errorf("look at disk: %w", err)
+		return 0, 0, fmt.Errorf("look at disk: %w", err)
 	}
 	block := uint64(st.Bsize)
 	free, all := uint64(st.Bavail)*block, uint64(st.Blocks)*block //nolint:unconvert // the types depend on the system
-	if !leavesRoom(free, uint64(max(more, 0)), all) {
-		return &NotKeptError{ErrNoRoom, "the disk is nearly full"}
+	bytes = missing(free, uint64(max(more, 0)), all)
+	if st.Files > 0 { // some disks count none
+		entries = files + int(st.Files/20) - int(st.Ffree)
 	}
-	if st.Files > 0 && st.Ffree < uint64(files)+st.Files/20 { // some disks count none
-		return &NotKeptError{ErrNoRoom, "the disk can hardly have more files"}
+	return bytes, entries, nil
+}
+
+// spare wants some of the disk to stay free, for the runs, after more bytes and files are written. If it has less
+// than that, layers that nobody uses go, the least recently used first; none if all of them are not enough.
+func (s *Store) spare(ctx context.Context, more int64, files int) error {
+	for {
+		bytes, entries, err := s.lacking(more, files)
+		if err != nil || bytes <= 0 && entries <= 0 {
+			return err
+		}
+		reason := &NotKeptError{ErrNoRoom, "the disk is nearly full"}
+		if bytes <= 0 {
+			reason.Why = "the disk can hardly have more files"
+		}
+		used, err := s.config.Used()
+		if err != nil {
+			return err
+		}
+		s.mu.Lock()
+		victim := s.first(func(l *Layer) bool { return !used[l.id] })
+		for _, l := range s.layers {
+			if l.users == 0 && !used[l.id] {
+				bytes, entries = bytes-l.Bytes, entries-l.Entries
+			}
+		}
+		s.mu.Unlock()
+		if victim == nil || bytes > 0 || entries > 0 {
+			return reason
+		}
+		if err := s.remove(ctx, victim, false); err != nil {
+			return err
+		}
 	}
-	return nil
 }
 
 // complete writes what is known of a layer, flushes all of it to the disk and gives it
