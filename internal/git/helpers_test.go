@@ -14,7 +14,13 @@ import (
 	"github.com/lineshaft/lineshaft"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// The test binary is also the process that a test kills.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == "clone" {
+		os.Exit(cloneUntilKilled(os.Args[2], os.Args[3], os.Args[4]))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // shell runs git as a user would and returns what it printed.
 func shell(t *testing.T, dir string, args ...string) string {

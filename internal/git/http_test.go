@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"log"
 	"net/http"
 	"net/http/cgi"
 	"net/http/httptest"
@@ -23,6 +24,7 @@ func httpForge(t *testing.T, root, token string) *httptest.Server {
 	t.Helper()
 	backend := &cgi.Handler{
 		Stderr: io.Discard,
+		Logger: log.New(io.Discard, "", 0), // some clients are killed
 		Path:   filepath.Join(shell(t, "", "--exec-path"), "git-http-backend"),
 		Env: []string{
 			"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "GIT_CONFIG_NOSYSTEM=1",

@@ -254,6 +254,9 @@ func (c *Client) fetchMirror(ctx context.Context, r visited, l listing, mirror s
 			return err
 		}
 	}
+	if err := removeHalves(mirror); err != nil { // of a process that was killed
+		return err
+	}
 	err := c.fetchAll(ctx, r, l, mirror)
 	if lineshaft.CodeOf(err) == lineshaft.CodePayloadTooLarge {
 		return errors.Join(err, remove(ctx, mirror), os.WriteFile(mirror+".large", nil, 0o600))
@@ -272,11 +275,17 @@ func (c *Client) fetchMirror(ctx context.Context, r visited, l listing, mirror s
 
 // removeHalves removes what a fetch that was ended has left in a mirror.
 func removeHalves(mirror string) error {
-	halves, err := filepath.Glob(filepath.Join(mirror, "objects", "pack", "tmp_*"))
-	for _, half := range halves {
-		err = errors.Join(err, os.Remove(half))
+	var errs []error
+	for _, folder := range []string{"pack", "??"} {
+		halves, err := filepath.Glob(filepath.Join(mirror, "objects", folder, "tmp_*"))
+		errs = append(errs, err)
+		for _, half := range halves {
+			if err := os.Remove(half); !errors.Is(err, os.ErrNotExist) { // git removes its own when it ends
+				errs = append(errs, err)
+			}
+		}
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 func (c *Client) newMirror(ctx context.Context, mirror string, idLength int) error {
