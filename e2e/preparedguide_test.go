@@ -61,7 +61,8 @@ func newPushSite(t *testing.T) *pushSite {
 	}
 	s.write("key.txt", docSecretText)
 	s.run("lineshaft secret create NPM_TOKEN --access runs <key.txt; lineshaft secret create FORGE_WEBHOOK_SECRET <key.txt")
-	s.run(`lineshaft environment create shop --repo acme/shop --setup-command 'echo "for $(cat shop/shop/code)" >>built'`)
+	s.run(`lineshaft environment create shop --repo acme/shop --setup-command 'echo "for $(cat shop/shop/code)" >>built' ` +
+		`--setup-command 'echo "token=$NPM_TOKEN" >npmrc'`)
 	s.run("lineshaft factory init shop")
 	uid, files := s.ask("/agent/environments", "uid"), 0
 	for _, found := range guideFile.FindAllStringSubmatch(string(text), -1) {
@@ -101,23 +102,22 @@ func (s *pushSite) log(runID string) string {
 }
 
 // X-14: the guide for pushes, as it is printed: the run that a push starts prepares the environment, and the
-// next run with its secrets finds it ready; so does the one after a newer commit was pushed.
+// next run with its secrets finds it ready; so does the one after a newer commit was pushed. Runs without the secret, or with its next value, do not.
 func TestX14GuideToPrepareOnAPush(t *testing.T) {
 	t.Parallel()
 	s := newPushSite(t)
-	use := func() string {
+	start := func(secrets ...client.SecretRef) string {
 		t.Helper()
 		started, err := s.c.Runs.Create(t.Context(), client.RunRequest{
-			Prompt: "```sh\necho found $(cat built)\n```",
-			Config: &client.AgentConfig{
-				EnvironmentID: s.ask("/agent/environments", "uid"), Secrets: []client.SecretRef{{Name: "NPM_TOKEN"}},
-			},
+			Prompt: "```sh\necho found $(cat built)\ntest \"$(cat npmrc)\" = \"token=$NPM_TOKEN\" && echo ready:${NPM_TOKEN:+given}:\n```",
+			Config: &client.AgentConfig{EnvironmentID: s.ask("/agent/environments", "uid"), Secrets: secrets},
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return s.log(started.RunID)
 	}
+	use := func() string { return start(client.SecretRef{Name: "NPM_TOKEN"}) }
 	s.repository.push(map[string]string{"code": "one\n"})
 	if runs := s.push("other"); len(runs) != 0 {
 		t.Fatalf("a push to another branch has started %+v", runs)
@@ -143,5 +143,13 @@ func TestX14GuideToPrepareOnAPush(t *testing.T) {
 	if strings.Contains(log, "for an earlier commit") || strings.Contains(log, "Set-up command") {
 		t.Errorf("it was not ready:\n%s", log)
 	}
+	says(log, "ready:given:")
+	// What set-up wrote with a secret is for runs that are given that very value.
+	says(start(), "Cold start: nothing like it", "ready::")
+	s.write("new.txt", strings.ToUpper(docSecretText))
+	s.run("lineshaft secret update NPM_TOKEN <new.txt")
+	says(use(), "Cold start: nothing like it", "ready:given:")
+	says(use(), "Warm start on layer", "ready:given:")
+	says(start(), "Warm start on layer", "ready::")
 	s.stop()
 }
