@@ -166,6 +166,32 @@ func TestX1OneRefusedReportDoesNotHurtOthers(t *testing.T) {
 	})
 }
 
+// Reports share a transaction with those of others, but nobody can report with the token of
+// another, or take the run away from it: each is known by its own.
+func TestX1TokensOfABatchAreTheirOwn(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		runID, job := b.working(lineshaft.NewRun{})
+		wrong := job.ExecutionRef
+		wrong.Token += "x"
+		for i, refs := range [][]lineshaft.ExecutionRef{{job.ExecutionRef, wrong}, {wrong, job.ExecutionRef}} {
+			var reports []lineshaft.Report
+			for _, ref := range refs {
+				reports = append(reports, lineshaft.Report{ExecutionRef: ref, First: int64(i) + 1, Events: b.outputs(i+1, i+1)})
+			}
+			for j, refused := range must[[]error](b)(b.s.Report(b.Context(), reports)) {
+				if (refused == nil) != (refs[j] == job.ExecutionRef) {
+					b.Errorf("round %d, report %d: %v", i, j, refused)
+				}
+			}
+		}
+		if got := b.lines(runID); !slices.Equal(got, wantLines(2)) {
+			b.Errorf("%q", got)
+		}
+		b.sound(runID)
+	})
+}
+
 func TestX7UsageIsSummed(t *testing.T) {
 	t.Parallel()
 	each(t, func(b *bench) {

@@ -44,6 +44,11 @@ type Execution struct {
 	Expired bool
 }
 
+// Named says that a reference names the execution, with its token.
+func (e *Execution) Named(ref lineshaft.ExecutionRef) bool {
+	return e.ID == ref.ExecutionID && e.tokenHash == Hash(ref.Token)
+}
+
 // Claim is a run that was just given to a worker.
 type Claim struct {
 	Head  *RunHead
@@ -152,12 +157,13 @@ func (r reader) GetExecutions(ctx context.Context, refs []lineshaft.ExecutionRef
 
 // LockExecutions reads executions by reference with their runs, all locked until
 // the transaction ends. Those that do not exist, have no run any more or come with
-// a wrong token are left out.
+// wrong tokens only are left out. The references may be those of several callers, so each
+// must be compared with what it names; see Execution.Named.
 func (tx *Tx) LockExecutions(ctx context.Context, refs []lineshaft.ExecutionRef) (map[string]*Execution, map[string]*RunHead, error) {
-	executions, heads, tokens := map[string]*Execution{}, map[string]*RunHead{}, map[string]string{}
+	executions, heads, tokens := map[string]*Execution{}, map[string]*RunHead{}, map[lineshaft.ExecutionRef]bool{}
 	ids := make([]string, len(refs))
 	for i, ref := range refs {
-		ids[i], tokens[ref.ExecutionID] = ref.ExecutionID, Hash(ref.Token)
+		ids[i], tokens[lineshaft.ExecutionRef{ExecutionID: ref.ExecutionID, Token: Hash(ref.Token)}] = ref.ExecutionID, true
 	}
 	if len(ids) == 0 {
 		return executions, heads, nil
@@ -170,7 +176,7 @@ func (tx *Tx) LockExecutions(ctx context.Context, refs []lineshaft.ExecutionRef)
 			h, err = scanHead(scan, dest...)
 			return err
 		})
-		if err != nil || e.tokenHash != tokens[e.ID] {
+		if err != nil || !tokens[lineshaft.ExecutionRef{ExecutionID: e.ID, Token: e.tokenHash}] {
 			return err
 		}
 		executions[e.ID] = e

@@ -70,7 +70,7 @@ func (s *Runs) lockExecutions(ctx context.Context, tx *store.Tx, refs []lineshaf
 // current returns an execution and its run if it still holds it.
 func (b *batch) current(ref lineshaft.ExecutionRef) (*store.Execution, *store.RunHead, error) {
 	e := b.executions[ref.ExecutionID]
-	if e == nil || !e.EndedAt.IsZero() {
+	if e == nil || !e.Named(ref) || !e.EndedAt.IsZero() {
 		return nil, nil, errNotYours()
 	}
 	h := b.heads[e.RunID]
