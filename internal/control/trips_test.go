@@ -60,8 +60,8 @@ func (b *bench) endTogether(jobs []lineshaft.Job) {
 	})
 }
 
-// A delivery waits for the database a few times, whether or not it starts runs, and 32 of
-// them in one transaction no more often on PostgreSQL than one.
+// A delivery waits for the database a few times, whether or not it starts runs, and many
+// of them in one transaction no more often on PostgreSQL than one.
 func TestTripsOfADelivery(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -93,9 +93,13 @@ func TestTripsOfADelivery(t *testing.T) {
 				if w.store.Engine() == "postgres" {
 					most = c.postgres
 				}
-				one, many := accept("one", 1), accept("many", 32)
-				if one > most || many > most {
-					w.Errorf("a delivery waits %d times for the database, 32 of them %d; want at most %d", one, many, most)
+				for _, n := range []int{1, 31, 32} {
+					if n == 31 && w.store.Engine() == "sqlite" {
+						continue // it is cut into five statements, which nobody waits for on a network
+					}
+					if trips := accept(fmt.Sprint(n, "/"), n); trips > most {
+						w.Errorf("%d deliveries wait %d times for the database, want at most %d", n, trips, most)
+					}
 				}
 			})
 		})

@@ -84,7 +84,7 @@ func (tx *Tx) ClaimIdentities(ctx context.Context, claims []Identity) (taken map
 	if err != nil {
 		return nil, fmt.Errorf("claim identities: %w", err)
 	}
-	if won == len(claims) {
+	if int(won) == len(claims) {
 		return nil, nil
 	}
 	holders, err := tx.identityHolders(ctx, claims)

@@ -125,8 +125,10 @@ func (i *inserts) tuples(d *dialect, rows int) string {
 }
 
 func (tx *Tx) insert(ctx context.Context, i *inserts) error {
-	_, err := tx.insertNew(ctx, i)
-	return err
+	return i.statements(tx.d, func(query string, args []any) error {
+		_, err := tx.exec(ctx, query, args...)
+		return err
+	})
 }
 
 // sendRows is insert for rows that nothing depends on until the commit; see send.
@@ -136,12 +138,12 @@ func (tx *Tx) sendRows(ctx context.Context, i *inserts) error {
 	})
 }
 
-// insertNew writes the rows and counts those that were not there.
-func (tx *Tx) insertNew(ctx context.Context, i *inserts) (written int, err error) {
-	err = i.statements(tx.d, func(query string, args []any) error {
-		n, err := tx.exec(ctx, query, args...)
-		written += int(n)
-		return err
-	})
-	return written, err
+// insertNew writes the rows that are not there yet, and counts them. It is one statement,
+// because it waits for the answer; the suffix must pass over rows that are there.
+func (tx *Tx) insertNew(ctx context.Context, i *inserts) (written int64, err error) {
+	text, args := i.padded(tx.d)
+	if written, err = tx.exec(ctx, "INSERT INTO "+i.into+" VALUES "+text+i.suffix, args...); err != nil {
+		return 0, fmt.Errorf("insert into %s: %w", i.table(), err)
+	}
+	return written, nil
 }

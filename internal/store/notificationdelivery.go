@@ -67,7 +67,7 @@ func (tx *Tx) InsertNotificationDeliveries(ctx context.Context, deliveries []lin
 		rows.row(d.ID, d.NotificationID, d.EventID, d.Type, d.RunID, d.RunName, d.FactoryUID, d.State, lineshaft.NotificationPending, 0, micros(d.NextAttemptAt), micros(d.ExpiresAt), 0, "",
 			micros(d.CreatedAt), 0, d.TraceParent, 0, micros(d.CreatedAt), "", string(d.Body), "[]")
 	}
-	return tx.insert(ctx, &rows)
+	return tx.sendRows(ctx, &rows)
 }
 
 // DueNotification is an enabled endpoint that something waits for.

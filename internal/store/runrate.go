@@ -112,10 +112,7 @@ func (tx *Tx) AddRates(ctx context.Context, rates []RunRate) error {
 		}
 		rows.row(seconds(rate.Span), rate.FactoryUID, micros(rate.Bucket), rate.Succeeded, rate.Failed, rate.Errored, rate.Cancelled, waits, times, reasons)
 	}
-	return rows.statements(tx.d, func(query string, args []any) error {
-		_, err := tx.exec(ctx, query, args...)
-		return err
-	})
+	return tx.sendRows(ctx, &rows)
 }
 
 // ListRates reads the tallies of factories over stretches of a span that began at a

@@ -217,7 +217,7 @@ func (tx *Tx) settle(ctx context.Context, ids []string, all map[string]came) err
 		copies.row(run.row...)
 		there[run.id] = true
 	}
-	if err := tx.insert(ctx, &copies); err != nil {
+	if err := tx.sendRows(ctx, &copies); err != nil {
 		return err
 	}
 	if err := tx.settleTags(ctx, runs); err != nil {
@@ -282,7 +282,7 @@ func (tx *Tx) settleTags(ctx context.Context, runs []listed) error {
 	if err != nil {
 		return fmt.Errorf("read kinds of artifacts: %w", err)
 	}
-	if err := tx.insert(ctx, &tags); err != nil || len(moved) == 0 {
+	if err := tx.sendRows(ctx, &tags); err != nil || len(moved) == 0 {
 		return err
 	}
 	args = nil

@@ -70,7 +70,7 @@ func (s *Store) UpgradeLists(ctx context.Context, limit int) (more bool, err err
 		for _, runID := range ids {
 			rows.row(runID, 0)
 		}
-		if err := tx.insert(ctx, &rows); err != nil {
+		if err := tx.sendRows(ctx, &rows); err != nil {
 			return err
 		}
 		return tx.setBelow(ctx, ids[len(ids)-1])
