@@ -2,6 +2,8 @@ package base
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -42,11 +44,14 @@ type gathered[T any] struct {
 	done chan struct{}
 	// lead is signalled when it is this caller's turn to lead.
 	lead chan struct{}
+	// err is set before it is done, if the work on it panicked.
+	err error
 }
 
 // Do has an item worked on, by this caller or another, and waits for the end. work must
 // call take once its transaction has begun, and work on what it returns. The error is
-// the context's, if the item was withdrawn before anyone worked on it.
+// the context's, if the item was withdrawn before anyone worked on it, or that of work that
+// panicked: others wait for it too.
 func (g *Gathering[T]) Do(ctx context.Context, item T, work func(ctx context.Context, take func() []T)) error {
 	m := &gathered[T]{item: item, done: make(chan struct{}), lead: make(chan struct{}, 1)}
 	leads := g.enter(m)
@@ -60,7 +65,7 @@ func (g *Gathering[T]) Do(ctx context.Context, item T, work func(ctx context.Con
 		g.unit(ctx, work)
 		select {
 		case <-m.done:
-			return nil
+			return m.err
 		default: // more than one batch was before it
 			leads = false
 		}
@@ -100,7 +105,7 @@ func (g *Gathering[T]) await(ctx context.Context, m *gathered[T]) (leads bool, e
 	case <-m.lead:
 		return true, nil
 	default:
-		return false, nil
+		return false, m.err
 	}
 }
 
@@ -134,15 +139,27 @@ func (g *Gathering[T]) unit(ctx context.Context, work func(ctx context.Context, 
 		}
 		return items
 	}
-	work(ctx, take)
+	err := whole(func() { work(ctx, take) })
 	take() // if the work never came to it
 	for _, m := range batch {
+		m.err = err
 		close(m.done)
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.begun--
 	g.handOver()
+}
+
+// whole turns a panic into an error.
+func whole(work func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("work panicked: %v\n%s", p, debug.Stack())
+		}
+	}()
+	work()
+	return nil
 }
 
 // take begins a batch with those who wait.

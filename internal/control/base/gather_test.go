@@ -5,6 +5,7 @@ import (
 	"errors"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -180,6 +181,34 @@ func TestW7WorkThatNeverBegins(t *testing.T) {
 	if err := g.Do(t.Context(), 1, func(context.Context, func() []int) {}); err != nil || g.asked || g.begun != 0 || len(g.waiting) != 0 {
 		t.Errorf("%v, %+v", err, g.waiting)
 	}
+}
+
+// Work that panics is an error for all whose items were in it, and nobody waits for ever.
+func TestW7WorkThatPanics(t *testing.T) {
+	t.Parallel()
+	f := newFloor(t, 1, 10)
+	first := f.send(t.Context(), 0)
+	<-f.begun
+	overs := make(chan error, 2)
+	for i := range 2 {
+		go func() {
+			overs <- f.Do(t.Context(), i+1, func(_ context.Context, take func() []int) {
+				var none []int
+				none[len(take())]++
+			})
+		}()
+		f.waits(i + 1)
+	}
+	f.proceed <- struct{}{}
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	for range 2 {
+		if err := <-overs; err == nil || !strings.Contains(err.Error(), "index out of range") {
+			t.Errorf("%v", err)
+		}
+	}
+	f.idle()
 }
 
 // Whatever the order, everyone is served and nothing is left in the end.
