@@ -85,7 +85,7 @@ func TestX14MirrorOfAKilledProcess(t *testing.T) {
 	t.Parallel()
 	rounds := 5
 	if os.Getenv("LINESHAFT_SOAK") != "" {
-		rounds = 200
+		rounds = 60
 	}
 	root, cache, dir := t.TempDir(), t.TempDir(), t.TempDir()
 	t.Cleanup(func() { // some git may still write there
