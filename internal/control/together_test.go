@@ -3,11 +3,14 @@ package control_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/base"
 	"github.com/lineshaft/lineshaft/internal/control/factories"
 	"github.com/lineshaft/lineshaft/internal/control/trigger"
 	"github.com/lineshaft/lineshaft/internal/store"
@@ -74,6 +77,57 @@ func TestX1OneThatFailsDoesNotHarmWhoComesTogetherWithIt(t *testing.T) {
 		}
 		b.sound(runIDs...)
 	})
+}
+
+// Ending a tree that has overrun its budget takes as long as it takes. Reports of others do
+// not wait for it.
+func TestX15EndsOfTreesHoldUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	b := open(t, storetest.Postgres(t))
+	neighbour, other := b.working(lineshaft.NewRun{})
+	var roots, children []string
+	var jobs []lineshaft.Job
+	for range base.BatchesAtOnce("postgres") {
+		root, job := b.working(lineshaft.NewRun{Config: lineshaft.AgentConfig{Budget: &lineshaft.Budget{MaxTokens: 1000}}})
+		roots, jobs = append(roots, root), append(jobs, job)
+	}
+	for _, job := range jobs {
+		started, err := b.as(must[lineshaft.Caller](b)(b.s.Authenticate(b.Context(), job.RunToken)), lineshaft.NewRun{})
+		wantCode(b, err, "")
+		children = append(children, started.RunID)
+	}
+	held, release := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	all.Go(func() {
+		err := b.store.Write(b.Context(), func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.LockRuns(ctx, children)
+			close(held)
+			<-release
+			return err
+		})
+		if err != nil {
+			b.Error(err)
+		}
+	})
+	<-held
+	for i, job := range jobs {
+		all.Go(func() {
+			refused, err := b.s.Report(b.Context(), []lineshaft.Report{{ExecutionRef: job.ExecutionRef, First: 1, Events: []lineshaft.Draft{b.usage(1001, 0, 0)}}})
+			if err = errors.Join(append(refused, err)...); err != nil {
+				b.Error(err)
+			}
+		})
+		for b.run(roots[i]).Usage.Total() == 0 && !b.Failed() { // so each has a transaction of its own, and is at the ends
+			runtime.Gosched()
+		}
+	}
+	wantCode(b, b.report(lineshaft.Report{ExecutionRef: other.ExecutionRef, First: 1, Events: b.outputs(1, 1)}), "")
+	close(release)
+	all.Wait()
+	for _, child := range children { // had the report waited, they would have been given up by now
+		b.want(child, lineshaft.Failed)
+	}
+	b.want(neighbour, lineshaft.InProgress)
 }
 
 // Deliveries to webhooks of several factories share a transaction. If one factory has changed,

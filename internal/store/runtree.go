@@ -46,6 +46,9 @@ func (tx *Tx) GrowTree(ctx context.Context, ancestors []string, budget lineshaft
 // SpendTrees adds what runs consumed to the trees that they are in, and returns the
 // budgets that these runs are held to.
 func (tx *Tx) SpendTrees(ctx context.Context, spent map[string]lineshaft.Usage) ([]Tree, error) {
+	if len(spent) == 0 {
+		return nil, nil
+	}
 	ancestors, err := tx.ancestorsOf(ctx, slices.Sorted(maps.Keys(spent)))
 	if err != nil {
 		return nil, err

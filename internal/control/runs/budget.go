@@ -56,16 +56,6 @@ func (b *batch) spent() map[string]lineshaft.Usage {
 	return spent
 }
 
-// spendTrees counts what the runs of a batch consumed against the budgets that they
-// share with the runs above and below them.
-func (b *batch) spendTrees(ctx context.Context, tx *store.Tx) ([]store.Tree, error) {
-	consumed := b.consumed()
-	if len(consumed) == 0 {
-		return nil, nil
-	}
-	return tx.SpendTrees(ctx, consumed)
-}
-
 // endSpentTrees ends the live runs of the trees that have overrun their budget. A run that
 // cannot be ended now is found again by its next report, and its queued runs when they are
 // claimed.

@@ -61,7 +61,7 @@ func (s *Runs) endTurnAlone(ctx context.Context, ref lineshaft.ExecutionRef, res
 			if err := s.endStray(ctx, tx, e, h, result, &refused); err != nil {
 				return err
 			}
-			if trees, err = b.spendTrees(ctx, tx); err != nil {
+			if trees, err = tx.SpendTrees(ctx, b.consumed()); err != nil {
 				return err
 			}
 			return tx.AddSpending(ctx, b.spent(), s.Store.Now())

@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"slices"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/base"
@@ -18,18 +19,28 @@ type said struct {
 	reports []lineshaft.Report
 	refused []error // one for each report
 	end     *turnEnd
-	err     error
+	// trees are those that are over their budgets. The caller, one that has spent, ends them
+	// after the transaction: the others need not wait for that.
+	trees []store.Tree
+	err   error
 }
 
 // weight is its part of a batch, by number and by bytes: nobody should wait long for it.
 func (w *said) weight() int {
-	weight := max(len(w.reports), 1)
+	bytes := 0
 	for _, r := range w.reports {
 		for _, draft := range r.Events {
-			weight += len(draft.Data) >> 16
+			bytes += 2<<10 + len(draft.Data)
 		}
 	}
-	return weight
+	return max(len(w.reports), 1) + bytes>>16
+}
+
+// spends says that it may use up a budget.
+func (w *said) spends() bool {
+	return slices.ContainsFunc(w.reports, func(r lineshaft.Report) bool {
+		return slices.ContainsFunc(r.Events, func(d lineshaft.Draft) bool { return d.Type == lineshaft.EventUsage })
+	})
 }
 
 func (w *said) refs() (refs []lineshaft.ExecutionRef) {
@@ -60,11 +71,7 @@ func plainEnd(result lineshaft.TurnResult) bool {
 // take writes what executions said at the same time in one transaction, in a few statements
 // for all of them: their starts, their events and plain ends of turns.
 func (s *Runs) take(ctx context.Context, take func() []*said) {
-	var trees []store.Tree
-	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) (err error) {
-		trees, err = s.takeAll(ctx, tx, take())
-		return err
-	})
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return s.takeAll(ctx, tx, take()) })
 	words := take()
 	blame := len(words) > 1 && base.OneIsToBlame(ctx, err)
 	for _, w := range words {
@@ -80,22 +87,19 @@ func (s *Runs) take(ctx context.Context, take func() []*said) {
 			w.err = err
 		}
 	}
-	if err == nil {
-		s.endSpentTrees(ctx, trees)
-	}
 }
 
-func (s *Runs) takeAll(ctx context.Context, tx *store.Tx, words []*said) ([]store.Tree, error) {
+func (s *Runs) takeAll(ctx context.Context, tx *store.Tx, words []*said) error {
 	var refs []lineshaft.ExecutionRef
 	for _, w := range words {
 		refs = append(refs, w.refs()...)
 	}
 	if len(refs) == 0 {
-		return nil, nil
+		return nil
 	}
 	b, err := s.lockExecutions(ctx, tx, refs)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	for _, w := range words {
 		if w.end != nil {
@@ -105,17 +109,20 @@ func (s *Runs) takeAll(ctx context.Context, tx *store.Tx, words []*said) ([]stor
 			err = s.takeReports(ctx, tx, b, w)
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := b.save(ctx, tx); err != nil {
-		return nil, err
+		return err
 	}
-	trees, err := b.spendTrees(ctx, tx)
+	trees, err := tx.SpendTrees(ctx, b.consumed())
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return trees, tx.AddSpending(ctx, b.spent(), s.Store.Now())
+	if i := slices.IndexFunc(words, (*said).spends); i >= 0 {
+		words[i].trees = trees
+	}
+	return tx.AddSpending(ctx, b.spent(), s.Store.Now())
 }
 
 // endPlain ends one turn in the batch, unless someone waits for its run or it is not

@@ -31,12 +31,15 @@ func (s *Runs) Report(ctx context.Context, reports []lineshaft.Report) ([]error,
 	if err := s.says.Do(ctx, w, s.take); err != nil {
 		return nil, err
 	}
+	if w.err == nil {
+		s.endSpentTrees(ctx, w.trees)
+	}
 	return w.refused, w.err
 }
 
 // takeReports adds the reports of one call to the batch.
 func (s *Runs) takeReports(ctx context.Context, tx *store.Tx, b *batch, w *said) error {
-	w.refused = make([]error, len(w.reports))
+	w.refused, w.trees = make([]error, len(w.reports)), nil
 	for i, r := range w.reports {
 		err := s.takeReport(ctx, tx, b, r)
 		if w.refused[i] = err; err != nil && lineshaft.CodeOf(err) != lineshaft.CodeConflict {
