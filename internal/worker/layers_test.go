@@ -350,3 +350,27 @@ func TestX14HostsArePartOfTheKey(t *testing.T) {
 		want(t, notices, step.says)
 	}
 }
+
+// another machine, another network, other commands or another image make something else, as far as the worker can tell.
+func TestX14MachineIsPartOfTheKey(t *testing.T) {
+	t.Parallel()
+	f := newFloor(t)
+	p := shopSetup()
+	f.run("a", script("true"), p, nil)
+	for name, change := range map[string]func(*Config, *lineshaft.Preparation){
+		"version": func(c *Config, _ *lineshaft.Preparation) { c.Version = "other" },
+		"network": func(c *Config, _ *lineshaft.Preparation) { c.Network = sandbox.NetworkNone },
+		"path":    func(c *Config, _ *lineshaft.Preparation) { c.Path = DefaultPath + ":/opt/other" },
+		"image":   func(_ *Config, p *lineshaft.Preparation) { p.Image = "debian:13" },
+		"runner":  func(_ *Config, p *lineshaft.Preparation) { p.SetupCommands = append(p.SetupCommands, "true") },
+		"refresh": func(_ *Config, p *lineshaft.Preparation) { p.RefreshCommands = []string{"true"} },
+	} {
+		other := shopSetup()
+		f.restart(nil, func(c *Config) { change(c, &other) })
+		_, notices := f.run(name, script("true"), other, nil)
+		want(t, notices, "Cold start: nothing like it")
+	}
+	f.restart(nil)
+	_, notices := f.run("again", script("true"), p, nil)
+	want(t, notices, "Warm start")
+}
