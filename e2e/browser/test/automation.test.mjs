@@ -252,6 +252,41 @@ test("I-2 an automation is made with the keyboard alone", async () => {
   await context.close();
 });
 
+test("I-2 Enter in a field of the editor saves, and removes no trigger", async () => {
+  const { factory, hook } = await works("Enters");
+  const { page, context } = await member(browser, server.url);
+  await page.goto(`/factories/${factory.uid}/automations/new`);
+  await page.getByLabel("Prompt", { exact: true }).fill("Look.");
+  await page.getByLabel("Name", { exact: true }).fill("entered");
+  await page.getByLabel("Name", { exact: true }).press("Enter");
+  await page.getByText("The automation is created.").waitFor();
+  const { automations } = await server.api(`/factory/${factory.uid}/automations`);
+  assert.deepEqual(automations.map((one) => one.triggers.map((t) => t.filter)), [[{ webhooks: [hook.name] }]]);
+  await context.close();
+});
+
+test("I-2 an automation has a harness and tool servers of its own", async () => {
+  const { factory } = await works("Tools");
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto(`/factories/${factory.uid}/automations/new`);
+  await page.getByLabel("Prompt", { exact: true }).fill("Look.");
+  await page.getByLabel("Name", { exact: true }).fill("tooled");
+  await page.getByText("Limits and set-up").click();
+  await page.getByRole("button", { name: "Add tool server" }).click();
+  const row = page.getByRole("group", { name: "Tool server 1" });
+  await row.getByLabel("Name").fill("tracker");
+  await row.getByLabel("URL").fill("https://tracker.example/mcp");
+  await page.getByLabel("Harness").selectOption("codex");
+  await page.getByRole("button", { name: "Create automation" }).click();
+  await page.getByText("The automation is created.").waitFor();
+  for (const text of ["tracker", "codex"]) await page.locator(".facts dd", { hasText: text }).waitFor();
+  const { automations } = await server.api(`/factory/${factory.uid}/automations`);
+  assert.deepEqual(automations[0].config.mcp_servers, { tracker: { url: "https://tracker.example/mcp" } });
+  assert.equal(automations[0].config.harness.type, "codex");
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("I-2 without scripts the editor still tries and saves", async () => {
   const { factory, hook } = await works("Plain");
   const opened = await hook.send("issues", { action: "opened" });

@@ -89,7 +89,8 @@ export class World {
     await api("/factory", { body: { name: "Another", description: hostile } }); // with one alone, nobody has to choose
     const followed = await api("/factory", { body: { name: "Follows a repository" } });
     await api(`/factory/${followed.uid}`, { method: "PATCH", body: { repository: { url: "https://127.0.0.1:1/owner/repo.git", branch: "main" } } });
-    const agent = await api("/agent/identities", { body: { name: "reviewer", factory_uid: factory.uid, prompt: `${hostile} ${codes}`, description: hostile } });
+    const tools = { tracker: { url: "https://tracker.example/mcp", headers: { "X-Team": hostile } } };
+    const agent = await api("/agent/identities", { body: { name: "reviewer", factory_uid: factory.uid, prompt: `${hostile} ${codes}`, description: hostile, mcp_servers: tools } });
     this.hook = await signedWebhook(server, factory.uid, "issues");
     this.secrets.webhook = this.hook.secret;
     const open = await api(`${at}/webhooks`, { body: { name: "address with a token", auth_mode: "url_token" } });

@@ -120,6 +120,7 @@ type agentForm struct {
 	Harness                  lineshaft.HarnessConfig
 	// Offered is what its fields offer while one types.
 	Offered page.Suggestions
+	Tools   toolForms
 	// stored is the name that the agent has.
 	stored string
 }
@@ -129,6 +130,7 @@ func (s pages) newAgentForm(r *page.Request, a lineshaft.Agent) (agentForm, erro
 		Agent: a, stored: a.Name, Types: lineshaft.AgentTypes(), Policies: lineshaft.Policies(),
 		Skills: strings.Join(a.Config.Skills, "\n"), Secrets: strings.Join(a.Config.Secrets, " "),
 	}
+	form.Tools = showTools(a.Config.MCPServers, form.address(), "Without any, those of the factory count.")
 	if a.Config.Harness != nil {
 		form.Harness, form.Command = *a.Config.Harness, strings.Join(a.Config.Harness.Command, "\n")
 	}
@@ -142,8 +144,17 @@ func (s pages) newAgentForm(r *page.Request, a lineshaft.Agent) (agentForm, erro
 	return form, err
 }
 
-// read takes what was typed.
+// address is where the form goes.
+func (f *agentForm) address() string {
+	if f.UID == "" {
+		return "/agents"
+	}
+	return page.Under("agents", f.UID)
+}
+
+// read takes what was typed. The tool servers are read when they are asked for.
 func (f *agentForm) read(r *page.Request) {
+	f.Tools.read(r)
 	value := r.PostFormValue
 	f.Name, f.Type, f.Description, f.Prompt = value("name"), lineshaft.AgentType(value("agent_type")), value("description"), page.FormText(value("prompt"))
 	f.Config.ModelID, f.Config.EnvironmentID, f.Config.WorkerHost = value("model_id"), value("environment_id"), value("worker_host")
@@ -195,8 +206,15 @@ func (s pages) createAgent(r *page.Request) error {
 		return err
 	}
 	form.read(r)
-	made, err := s.Control.CreateAgent(r.Context(), r.Caller, form.Agent)
+	if form.Tools.change(r.PostFormValue("do")) {
+		return r.Render("agentedit", agentFormPage(form))
+	}
+	made := &form.Agent
+	if made.Config.MCPServers, err = form.Tools.servers(); err == nil {
+		made, err = s.Control.CreateAgent(r.Context(), r.Caller, form.Agent)
+	}
 	if err != nil {
+		form.Tools.blame(err)
 		return r.Again("agentedit", agentFormPage(form), err)
 	}
 	return r.Done(page.Under("agents", made.UID), "The agent is created.")
@@ -212,12 +230,22 @@ func (s pages) storedAgentForm(r *page.Request) (agentForm, error) {
 
 func (s pages) saveAgent(r *page.Request, form agentForm) error {
 	form.read(r)
-	_, err := s.Control.UpdateAgent(r.Context(), r.Caller, form.UID, factories.AgentChange{
-		Name: &form.Name, Type: &form.Type, Description: &form.Description, Prompt: &form.Prompt, ModelID: &form.Config.ModelID,
-		EnvironmentID: &form.Config.EnvironmentID, WorkerHost: &form.Config.WorkerHost, RunnerID: &form.Config.RunnerID,
-		Harness: &form.Harness, Secrets: form.Config.Secrets, Skills: form.Config.Skills,
-	})
+	if form.Tools.change(r.PostFormValue("do")) {
+		return r.Render("agentedit", agentFormPage(form))
+	}
+	servers, err := form.Tools.servers()
+	if len(servers) == 0 && form.Tools.None() {
+		servers = nil // it goes on saying so
+	}
+	if err == nil {
+		_, err = s.Control.UpdateAgent(r.Context(), r.Caller, form.UID, factories.AgentChange{
+			Name: &form.Name, Type: &form.Type, Description: &form.Description, Prompt: &form.Prompt, ModelID: &form.Config.ModelID,
+			EnvironmentID: &form.Config.EnvironmentID, WorkerHost: &form.Config.WorkerHost, RunnerID: &form.Config.RunnerID,
+			Harness: &form.Harness, Secrets: form.Config.Secrets, Skills: form.Config.Skills, MCPServers: servers,
+		})
+	}
 	if err != nil {
+		form.Tools.blame(err)
 		return r.Again("agentedit", agentFormPage(form), err)
 	}
 	return r.Done(page.Under("agents", form.UID), "The agent is changed. Runs in progress continue with the old settings.")

@@ -98,6 +98,7 @@ func (s pages) saveAutomation(r *page.Request) error {
 		_, err = s.Control.UpdateAutomation(r.Context(), r.Caller, form.Factory.UID, form.UID, wholeChange(asked))
 	}
 	if err != nil {
+		form.Tools.blame(err)
 		return r.Again("automationedit", automationFormPage(form, stored), err)
 	}
 	return r.Done(page.AutomationAddress(form.Factory.UID, saved.UID), notice)
@@ -105,7 +106,7 @@ func (s pages) saveAutomation(r *page.Request) error {
 
 // draftAutomation answers questions about a form that is not saved: with a part of the
 // page for htmx, with the whole page for browsers without scripts. The question is in
-// "do": add:PROVIDER, remove:N, check:N, try or backtest.
+// "do": add:PROVIDER, remove:N, moretool, lesstool:N, check:N, try or backtest.
 func (s pages) draftAutomation(r *page.Request) error {
 	form, stored, err := s.typedForm(r, r.PostFormValue("uid"))
 	if err != nil {
@@ -115,6 +116,9 @@ func (s pages) draftAutomation(r *page.Request) error {
 	at, _ := strconv.Atoi(what)
 	part, data := "triggers", any(form)
 	switch do {
+	case "moretool", "lesstool":
+		form.Tools.change(r.PostFormValue("do"))
+		part, data = "tools", form.Tools
 	case "add":
 		form.addTrigger(what)
 	case "remove":

@@ -3,6 +3,7 @@ package factories
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,6 +36,8 @@ type automationForm struct {
 	key, policy  string
 	// maxCost and maxTokens are the budget of a run, as people write them.
 	maxCost, maxTokens string
+	harness            string
+	Tools              toolForms
 	// Offered is what its fields offer while one types.
 	Offered page.Suggestions
 	// wrong is the first field that could not be read.
@@ -89,15 +92,34 @@ func (f *automationForm) fields() (what, limits []page.Field) {
 			{Value: string(lineshaft.PolicyCancelPrevious), Name: "Cancel the other run"},
 			{Value: string(lineshaft.PolicyFollowup), Name: "Send it to the other run as a follow-up"},
 		}},
-		{Name: "model_id", Label: "Model", Into: &a.Config.ModelID, Code: true, List: "models", Placeholder: "the agent’s"},
+		{
+			Name: "harness", Blame: "config.harness.type", Label: "Harness", Into: &f.harness, None: "The agent’s", Options: harnesses(),
+			Newer: true,
+		},
+		{
+			Name: "model_id", Blame: "config.model_id", Label: "Model", Into: &a.Config.ModelID, Code: true, List: "models",
+			Placeholder: "the agent’s",
+		},
 		{Name: "environment_id", Label: "Environment", Into: &a.Config.EnvironmentID, None: "The agent’s", Options: f.environments},
 		{Name: "worker_host", Label: "Worker", Into: &a.Config.WorkerHost, Code: true, List: "hosts", Placeholder: "the agent’s"},
+		{
+			Name: "runner_id", Blame: "config.runner_id", Label: "Runner", Into: &a.Config.RunnerID, Code: true, Placeholder: "the agent’s",
+			Newer: true,
+		},
 		{
 			Name: "secrets", Label: "Secrets", Into: &a.Config.Secrets, Code: true, Placeholder: "TRACKER_TOKEN",
 			Hint: "Runs that deliveries start get these and no others.",
 		},
 	}
 	return what, limits
+}
+
+func harnesses() []page.Option {
+	list := []page.Option{}
+	for _, name := range lineshaft.HarnessTypes() {
+		list = append(list, page.Option{Value: name, Name: name})
+	}
+	return list
 }
 
 // fact is a line of what an automation is set up with.
@@ -120,19 +142,25 @@ func facts(a *lineshaft.Automation) []fact {
 	if a.Config.TimeoutMinutes != nil {
 		minutes = strconv.Itoa(*a.Config.TimeoutMinutes) + " min"
 	}
+	harness := cmp.Or(a.Config.Harness, &lineshaft.HarnessConfig{})
 	list := []fact{limit}
 	for _, one := range []fact{
 		{Label: "Title of runs", Values: []string{a.Title}},
 		{Label: "One at a time", Values: []string{rule.Key}, Code: true, After: ", " + string(cmp.Or(rule.Policy, lineshaft.PolicyQueue))},
-		{Label: "Model", Values: []string{a.Config.ModelID}, Code: true},
+		{Label: "Harness", Values: []string{harness.Type}},
+		{Label: "Model", Values: []string{cmp.Or(harness.ModelID, a.Config.ModelID)}, Code: true},
 		{Label: "Environment", Values: []string{a.Config.EnvironmentID}, Code: true, Href: "/environments/"},
 		{Label: "Runs on", Values: []string{a.Config.WorkerHost}, Code: true},
+		{Label: "Runner", Values: []string{a.Config.RunnerID}, Code: true},
 		{Label: "Time limit", Values: []string{minutes}},
 		{Label: "Budget of a run", Values: []string{budgetWords(a.Config.Budget)}},
 	} {
 		if one.Values[0] != "" {
 			list = append(list, one)
 		}
+	}
+	if len(a.Config.MCPServers) > 0 {
+		list = append(list, fact{Label: "Tool servers", Values: slices.Sorted(maps.Keys(a.Config.MCPServers))})
 	}
 	return append(list, secrets)
 }
@@ -151,7 +179,9 @@ func budgetWords(b *lineshaft.Budget) string {
 
 // Limited says that a field of the limits has a value.
 func (f *automationForm) Limited() bool {
-	return slices.ContainsFunc(f.Limits, func(one page.Field) bool { return one.Value != "" && (one.Options == nil || one.None != "") })
+	return len(f.Tools.Rows) > 0 || slices.ContainsFunc(f.Limits, func(one page.Field) bool {
+		return one.Value != "" && (one.Options == nil || one.None != "")
+	})
 }
 
 // Save is where the form goes.
@@ -256,9 +286,7 @@ func (f *automationForm) show(a lineshaft.Automation) {
 	if rule := a.Config.Concurrency; rule != nil {
 		f.key, f.policy = rule.Key, string(rule.Policy)
 	}
-	if a.Config.Budget != nil {
-		f.maxCost, f.maxTokens = budgetFields(*a.Config.Budget)
-	}
+	f.began(a.Config)
 	what, limits := f.fields()
 	f.What, f.Limits = page.ShowFields(what), page.ShowFields(limits)
 	for i, t := range a.Triggers {
@@ -270,6 +298,17 @@ func (f *automationForm) show(a lineshaft.Automation) {
 	}); i >= 0 {
 		f.Subject.Delivery = f.Past[i].ID // the newest that may concern it, to begin a trial with
 	}
+}
+
+// began takes over what fields do not have word for word.
+func (f *automationForm) began(config lineshaft.AgentConfig) {
+	if config.Budget != nil {
+		f.maxCost, f.maxTokens = budgetFields(*config.Budget)
+	}
+	if config.Harness != nil {
+		f.harness = config.Harness.Type
+	}
+	f.Tools = showTools(config.MCPServers, f.Draft(), "Without any, those of the agent count.")
 }
 
 // trigger makes the form of a trigger, with what is to be said about it.
@@ -333,9 +372,8 @@ func hookChoices(t lineshaft.Trigger, hooks []lineshaft.Webhook) []hookChoice {
 func (f *automationForm) read(r *page.Request, stored lineshaft.Automation) {
 	value := r.PostFormValue
 	f.Automation = stored
-	if stored.Config.Budget != nil {
-		f.maxCost, f.maxTokens = budgetFields(*stored.Config.Budget)
-	}
+	f.began(stored.Config)
+	f.Tools.read(r)
 	f.Enabled = value("enabled") == "true"
 	f.What, f.Limits = f.fields()
 	f.wrong = cmp.Or(r.ReadFields(f.What), r.ReadFields(f.Limits))
@@ -383,6 +421,17 @@ func (f *automationForm) asked() (lineshaft.Automation, error) {
 			n.Config.Budget = nil
 		}
 	}
+	n.Config.Harness = withHarness(n.Config.Harness, f.harness)
+	servers, err := f.Tools.servers()
+	if err != nil {
+		return n, err
+	}
+	if n.Config.MCPServers = servers; len(servers) == 0 {
+		n.Config.MCPServers = nil
+		if f.Tools.None() {
+			n.Config.MCPServers = servers
+		}
+	}
 	for i, t := range f.Triggers {
 		n.Triggers = append(n.Triggers, t.read)
 		for _, p := range t.Check.Problems {
@@ -394,6 +443,21 @@ func (f *automationForm) asked() (lineshaft.Automation, error) {
 		}
 	}
 	return n, nil
+}
+
+// withHarness is a harness of another type. What only the type before could have goes with it.
+func withHarness(before *lineshaft.HarnessConfig, name string) *lineshaft.HarnessConfig {
+	h := *cmp.Or(before, &lineshaft.HarnessConfig{})
+	if h.Type != "" && h.Type != name {
+		h = lineshaft.HarnessConfig{Permissions: h.Permissions}
+	}
+	if h.Type = name; name != "" && !slices.Contains(lineshaft.KeyedHarnesses(), name) {
+		h.Auth = nil
+	}
+	if h.IsZero() {
+		return nil
+	}
+	return &h
 }
 
 // wholeChange makes an automation what a form asks for, which says all of it.
