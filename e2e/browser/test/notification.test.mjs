@@ -126,6 +126,7 @@ test("C-1 rotate with an overlap: both secrets sign; loading the page again ends
   const made = await make({ name: "Rotated", states: ["BLOCKED"] });
   await page.goto(`/notifications/${made.id}`);
   await page.getByRole("link", { name: "Rotate secret" }).click();
+  assert.ok(await page.getByLabel("Works for one more day").isChecked(), "receivers have a day, unless somebody says otherwise");
   await page.getByLabel("Works for one more hour").check();
   await page.getByRole("button", { name: "Rotate secret" }).click();
   await page.getByText("shown only once").waitFor();
@@ -135,6 +136,8 @@ test("C-1 rotate with an overlap: both secrets sign; loading the page again ends
   await server.api(`/notifications/${made.id}/test`, { method: "POST" });
   const callback = await receiver.next();
   assert.deepEqual([authentic(callback, made.secret), authentic(callback, secret)], [true, true]);
+  await page.goto(`/notifications/${made.id}/rotate`);
+  assert.ok(await page.getByLabel("Ends at once").isChecked(), "there is one overlap at a time");
   await server.api(`/notifications/${made.id}`, { method: "DELETE" });
 });
 

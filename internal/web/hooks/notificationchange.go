@@ -85,7 +85,13 @@ func rotateCallbackView(v notificationView, from, overlap string) page.Page {
 	return v.within("Rotate secret", rotateCallbackData{Notification: v, From: from, Overlap: overlap})
 }
 
-func rotateCallbackPage(v notificationView) page.Page { return rotateCallbackView(v, "make", "0") }
+// rotateCallbackPage proposes a day for the receivers to follow, unless the old secret is in an overlap already.
+func rotateCallbackPage(v notificationView) page.Page {
+	if !v.OldSecretUntil.IsZero() {
+		return rotateCallbackView(v, "make", "0")
+	}
+	return rotateCallbackView(v, "make", "86400")
+}
 
 func (s pages) rotateNotification(r *page.Request, v notificationView) error {
 	overlap := cmp.Or(r.Text("overlap_seconds"), "0")
