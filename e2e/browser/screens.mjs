@@ -71,7 +71,7 @@ function places({ environment, shop, docs, schedule, runs, log, callbacks }) {
   const board = `/notifications/${callbacks.board}`;
   const of = {
     "overview": "/", "runs": "/runs", "runs-filtered": "/runs?state=FAILED&state=ERROR", "run-done": `/runs/${runs.fixed}`, "run-question": `/runs/${runs.asks}`,
-    "run-live": `/runs/${runs.live}`, "run-failed": `/runs/${runs.failed}`, "run-queued": `/runs/${runs.parked}`, "run-new": "/runs/new", "run-changes": `/runs/${runs.fixed}/changes`, "run-time": `/runs/${runs.fixed}/time`, "run-compare": `/runs/${runs.fixed}/compare`, "run-outline": `/runs/${runs.fixed}/outline`, "runs-cancel": `/runs/cancel?id=${runs.parked}&id=${runs.live}`,
+    "run-live": `/runs/${runs.live}`, "run-failed": `/runs/${runs.failed}`, "run-queued": `/runs/${runs.parked}`, "run-new": "/runs/new", "run-changes": `/runs/${runs.fixed}/changes`, "run-time": `/runs/${runs.fixed}/time`, "run-compare": `/runs/${runs.live}/compare?with=${runs.failed}`, "run-outline": `/runs/${runs.fixed}/outline`, "runs-cancel": `/runs/cancel?id=${runs.parked}&id=${runs.live}`,
     "start": "/start",
     "deliveries": "/deliveries", "redeliver-all": "/deliveries/redeliver", "costs": "/costs",
     "factories": "/factories", "factory": factory, "factory-new": "/factories/new", "factory-edit": `${factory}/edit`, "factory-delete": `${factory}/delete`,

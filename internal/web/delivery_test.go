@@ -79,6 +79,7 @@ func TestW11RefusedAndDuplicateDeliveries(t *testing.T) {
 			continue
 		default:
 			h.wants("refused", text, "Payloads of refused deliveries are not kept")
+			h.lacks("refused", text, "failed to start", "Failed to start")
 		}
 		h.lacks(string(d.Status), text, at+"/redeliver", at+"/payload")
 		for path, want := range map[string]int{"/payload": http.StatusNotFound, "/redeliver": http.StatusConflict} {

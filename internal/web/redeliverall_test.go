@@ -53,7 +53,7 @@ func TestI2RedeliverAllThatMatch(t *testing.T) {
 	if _, err := h.control.UpdateAutomation(t.Context(), h.admin, h.factory, triage.UID, fixed); err != nil {
 		t.Fatal(err)
 	}
-	page := h.shows(ask, "Redeliver 2 deliveries?", "would start 1 run", `<td class="num">2</td>`)
+	page := h.shows(ask, "Redeliver 2 deliveries?", "would start 1 run", `<td class="num">2<span class="unit"> would start</span></td>`)
 	if h.runs() != 1 {
 		t.Fatalf("looking has made %d runs", h.runs())
 	}

@@ -165,7 +165,7 @@ func TestI2NoFactoryNoWebhook(t *testing.T) {
 	h := &hooked{site: s}
 	for _, path := range []string{"/webhooks", "/webhooks/new"} {
 		_, _, text := s.get(path)
-		h.wants(path, text, "First a factory", "/factories/new", "lineshaft factory create")
+		h.wants(path, text, "Create a factory first", "/factories/new", "lineshaft factory create")
 	}
 	f, err := s.control.CreateFactory(t.Context(), s.admin, factories.NewFactory{Name: "one"})
 	if err != nil {

@@ -221,10 +221,17 @@ type outcomeRow struct {
 	Title string
 	// Automation is the address of the automation; a handshake has none.
 	Automation string
+	// Refused says that nothing was tried.
+	Refused bool
 }
 
 // Word and Kind are its mark.
-func (o outcomeRow) Word() string { return resultWord(o.Result) }
+func (o outcomeRow) Word() string {
+	if o.Refused {
+		return "refused"
+	}
+	return resultWord(o.Result)
+}
 
 // Kind is the colour of its mark.
 func (o outcomeRow) Kind() string { return resultMarks[o.Result][0] }
@@ -261,7 +268,7 @@ func (s pages) deliveryData(r *page.Request, shown int) (deliveryData, error) {
 	data := deliveryData{Hook: v, Missed: found.Missed, Payload: found.Payload != nil, Delivery: v.delivery(found.Delivery)}
 	data.Text, data.Cut = page.LayOut(found.Payload, shown)
 	for i, o := range found.Outcomes {
-		row := outcomeRow{DeliveryOutcome: o}
+		row := outcomeRow{DeliveryOutcome: o, Refused: o.Result == lineshaft.ResultError && found.Status != lineshaft.DeliveryAccepted}
 		if o.AutomationID != "" {
 			row.Automation = data.AutomationAt(o.AutomationID)
 		}

@@ -104,7 +104,7 @@ func certificateNotices(all []page.Certificate) []notice {
 func noticeOf(a overview.Attention) notice {
 	switch a.Kind {
 	case overview.AttentionBlocked:
-		n := notice{Kind: "warn", What: "Waits for you", Href: page.Under("runs", a.ID)}
+		n := notice{Kind: "warn", What: "Waiting for your answer", Href: page.Under("runs", a.ID)}
 		n.Text = cmp.Or(a.Reason, "The agent asked a question. Answer it with a follow-up.")
 		n.More, n.MoreHref = "All runs that wait for an answer", "/runs?state=BLOCKED"
 		return n

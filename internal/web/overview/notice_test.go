@@ -18,8 +18,8 @@ func TestI2NoticesSayWhereToGo(t *testing.T) {
 		of               overview.Attention
 		what, href, text string
 	}{
-		{overview.Attention{Kind: overview.AttentionBlocked, ID: "r"}, "Waits for you", "/runs/r", "Answer it"},
-		{overview.Attention{Kind: overview.AttentionBlocked, ID: "r", Reason: "May I?"}, "Waits for you", "/runs/r", "May I?"},
+		{overview.Attention{Kind: overview.AttentionBlocked, ID: "r"}, "Waiting for your answer", "/runs/r", "Answer it"},
+		{overview.Attention{Kind: overview.AttentionBlocked, ID: "r", Reason: "May I?"}, "Waiting for your answer", "/runs/r", "May I?"},
 		{overview.Attention{Kind: overview.AttentionWorker, ID: "mac", Count: 1}, "No worker", "/workers", "A run waits for it. Start it with lineshaft worker --id mac."},
 		{overview.Attention{Kind: overview.AttentionWorker, ID: lineshaft.HostedWorker, Count: 1200}, "No worker", "/workers", "1,200 runs wait for it. The server's own"},
 		{overview.Attention{Kind: overview.AttentionQueue, ID: "r", Count: 1}, "Old queue", "/runs/r", "waited long"},

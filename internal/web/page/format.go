@@ -106,6 +106,8 @@ func Took(d time.Duration) string {
 	switch {
 	case d <= 0:
 		return "–"
+	case d < time.Millisecond:
+		return "< 1 ms"
 	case d < time.Second:
 		return fmt.Sprintf("%d ms", d.Milliseconds())
 	case d < 10*time.Second:
@@ -149,10 +151,13 @@ func bytesText(n int64) string {
 	case n < 1<<10:
 		return fmt.Sprintf("%d B", n)
 	case n < 1<<20:
-		return fmt.Sprintf("%.1f KiB", float64(n)/(1<<10))
+		return tenths(float64(n)/(1<<10)) + " KiB"
 	}
-	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
+	return tenths(float64(n)/(1<<20)) + " MiB"
 }
+
+// tenths is a number with one digit behind the point, if that says something.
+func tenths(n float64) string { return strings.TrimSuffix(fmt.Sprintf("%.1f", n), ".0") }
 
 // Dollars shows a cost that is kept in millionths.
 func Dollars(micros int64) string {

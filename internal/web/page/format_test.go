@@ -32,7 +32,7 @@ func TestTimesAreToldAsPeopleDo(t *testing.T) {
 func TestDurationsNumbersAndMoney(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{ //nolint:exhaustive // some of many
-		0: "–", 250 * time.Millisecond: "250 ms", 1500 * time.Millisecond: "1.5 s", 42 * time.Second: "42 s",
+		0: "–", 523 * time.Microsecond: "< 1 ms", 250 * time.Millisecond: "250 ms", 1500 * time.Millisecond: "1.5 s", 42 * time.Second: "42 s",
 		62 * time.Second: "1 min 02 s", 2*time.Hour + 5*time.Minute: "2 h 05 min",
 	} {
 		if got := Took(d); got != want {
@@ -44,7 +44,7 @@ func TestDurationsNumbersAndMoney(t *testing.T) {
 			t.Errorf("count %d: %q, want %q", n, got, want)
 		}
 	}
-	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 5 << 20: "5.0 MiB"} {
+	for n, want := range map[int64]string{0: "0 B", 1023: "1023 B", 1536: "1.5 KiB", 256 << 10: "256 KiB", 5 << 20: "5 MiB"} {
 		if got := bytesText(n); got != want {
 			t.Errorf("bytes %d: %q, want %q", n, got, want)
 		}

@@ -56,13 +56,19 @@ func (s pages) runOutline(r *page.Request) error {
 	return r.Render("runoutline", p)
 }
 
+// beginning is the first paragraph of a text: the note about a delivery, at its end, is nothing that people asked.
+func beginning(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
+	return text
+}
+
 // outlined is the place of an event in an outline: of a turn it has the kind. Calls are those without a result so far.
 func outlined(e lineshaft.Event, calls map[string]span) span {
 	one := span{Sequence: e.Sequence, Failed: wentWrong(e)}
 	switch e.Type {
 	case lineshaft.EventMessage:
 		if d, ok := decode[lineshaft.MessageData](e); ok && d.Role == "user" {
-			one.Kind, one.Name = "Prompt", d.Text
+			one.Kind, one.Name = "Prompt", beginning(d.Text)
 			if d.FollowupID != "" {
 				one.Kind = "Follow-up"
 			}

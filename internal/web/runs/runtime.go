@@ -315,6 +315,24 @@ func againAfter(state lineshaft.RunState, events int64) int {
 	return 10
 }
 
+// idle is how much of a stretch people were waited for.
+func idle(one span, spans []span) (d time.Duration) {
+	for _, ask := range spans {
+		if ask.Kind != "ask" {
+			continue
+		}
+		from, until := one.From, one.Until
+		if ask.From.After(from) {
+			from = ask.From
+		}
+		if ask.Until.Before(until) {
+			until = ask.Until
+		}
+		d += max(0, until.Sub(from))
+	}
+	return d
+}
+
 // timeOf places the stretches next to each other and adds them up.
 func timeOf(spans []span) timeData {
 	data := timeData{Spans: spans, Slowest: slices.Clone(spans)}
@@ -324,6 +342,9 @@ func timeOf(spans []span) timeData {
 		for _, one := range spans {
 			if one.Kind == kind.Kind {
 				kind.Took += one.Took()
+				if one.Kind == "tool" { // a call that waits for people does nothing
+					kind.Took -= idle(one, spans)
+				}
 			}
 		}
 		if kind.Took > 0 {

@@ -75,6 +75,23 @@ func TestI2Spans(t *testing.T) {
 	}
 }
 
+// I-2: a call that waits for an answer of people is no time of tools, but it is still one of the slowest.
+func TestI2ACallThatWaitsForPeople(t *testing.T) {
+	t.Parallel()
+	all := newSpanner()
+	for _, e := range []lineshaft.Event{
+		after(0, 1, lineshaft.EventState, `{"to":"INPROGRESS"}`), after(0, 2, lineshaft.EventToolCall, `{"id":"a","name":"bash","input":{"command":"git push"}}`),
+		after(2, 3, lineshaft.EventState, `{"to":"BLOCKED"}`), after(32, 4, lineshaft.EventState, `{"to":"INPROGRESS"}`),
+		after(35, 5, lineshaft.EventToolResult, `{"id":"a"}`),
+	} {
+		all.add(e)
+	}
+	data := timeOf(all.finish(time.Unix(1035, 0)))
+	if want := []spent{{"ask", "Waiting for an answer", 30 * time.Second}, {"tool", "Tools", 5 * time.Second}}; !slices.Equal(slices.DeleteFunc(data.Sums, func(s spent) bool { return s.Kind == "model" }), want) || data.Slowest[0].Took() != 35*time.Second {
+		t.Errorf("%+v", data)
+	}
+}
+
 // I-2, X-14: the set-up says how it began, and each of its steps is there with what it cost.
 func TestI2SpansOfSetUp(t *testing.T) {
 	t.Parallel()
