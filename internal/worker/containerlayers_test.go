@@ -73,7 +73,7 @@ tar -C $r -c . | DIR/podman import - localhost/lineshaft-worker-test:1
 // podman is docker with a real engine.
 func podman(t *testing.T) (s *sandbox.Container, dir string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "lineshaft-podman") // podman takes short names only
+	dir, err := os.MkdirTemp("", "lineshaft-podman") //nolint:usetesting // podman takes short names only
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -65,7 +65,8 @@ func (sh Commands) tellPrepared(ctx context.Context, c *client.Client, runID, en
 			}
 		}
 	}
-	text, style := "", shell.StyleWait
+	var text string
+	style := shell.StyleWait
 	layer := fmt.Sprintf("layer %s on worker %s", shell.OneLine(last.Layer), shell.OneLine(last.Worker))
 	switch last.Step {
 	case "kept":
