@@ -24,7 +24,7 @@ import (
 // ErrUnfit is wrapped when a tree has something that a copy cannot have.
 var ErrUnfit = errors.New("it has something that cannot be kept")
 
-// NotKeptError is ErrUnfit or ErrNoRoom with what is behind it, in words for the log of a run:
+// NotKeptError is ErrUnfit, ErrNoRoom or ErrHeld with what is behind it, in words for the log of a run:
 // without names of files.
 type NotKeptError struct {
 	Kind error
@@ -34,7 +34,7 @@ type NotKeptError struct {
 // Error implements error.
 func (r *NotKeptError) Error() string { return r.Kind.Error() + ": " + r.Why }
 
-// Unwrap leads to ErrUnfit or ErrNoRoom.
+// Unwrap leads to one of them.
 func (r *NotKeptError) Unwrap() error { return r.Kind }
 
 func unfit(why string, args ...any) error { return &NotKeptError{ErrUnfit, fmt.Sprintf(why, args...)} }

@@ -19,8 +19,8 @@ import (
 // exists, or is being made, stays. Over, which may be nil, then gets what is kept, or why nothing
 // is; it is not called after an error.
 func (s *Store) Keep(ctx context.Context, key Key, dir string, facts Facts, over func(Facts, error)) error {
-	if !s.begin(key.ID) {
-		report(over, facts, ErrTaken)
+	if err := s.begin(ctx, key.ID); err != nil {
+		report(over, facts, err)
 		return nil
 	}
 	half := s.path("new", rand.Text())
@@ -94,8 +94,8 @@ func (s *Store) finish(key Key, half string, facts Facts, before func(*Facts) er
 // what was written, and by whom: only that is copied before it returns, and the rest while
 // the folder is used. It fails when what was written cannot be copied alone.
 func (s *Store) KeepOver(ctx context.Context, key Key, base *Layer, written string, owner int, facts Facts, over func(Facts, error)) error {
-	if !s.begin(key.ID) {
-		report(over, facts, ErrTaken)
+	if err := s.begin(ctx, key.ID); err != nil {
+		report(over, facts, err)
 		return nil
 	}
 	view := s.path("views", rand.Text())

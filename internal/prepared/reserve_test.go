@@ -30,8 +30,8 @@ func TestX14HalvesHaveTheirSpace(t *testing.T) {
 	source, limit := bulk(t)
 	s := open(t, folderFor(t), limit)
 	half := func(id string) error {
-		if !s.begin(id) {
-			t.Errorf("%s is being made already", id)
+		if err := s.begin(t.Context(), id); err != nil {
+			t.Errorf("%s: %v", id, err)
 		}
 		return s.copyHalf(t.Context(), id, source, s.path("new", id), &Facts{})
 	}
@@ -87,7 +87,9 @@ func TestX14ManyAreKeptAtOnce(t *testing.T) {
 func TestX14CloseEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	s := open(t, folderFor(t))
-	s.begin("a")
+	if err := s.begin(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
 	half := s.path("new", "a")
 	if err := os.MkdirAll(half, 0o700); err != nil {
 		t.Fatal(err)
@@ -108,8 +110,8 @@ func TestX14CloseEndsWithItsContext(t *testing.T) {
 	if _, err := os.Stat(half); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("half a layer is left: %v", err)
 	}
-	if s.begin("b") {
-		t.Error("a closed store begins another layer")
+	if err := s.begin(t.Context(), "b"); !errors.Is(err, ErrTaken) {
+		t.Errorf("a closed store begins another layer: %v", err)
 	}
 }
 

@@ -106,17 +106,14 @@ func TestX14FullDiskMakesWay(t *testing.T) {
 	s := open(t, filepath.Join(smallDisk(t, "size=12m,mode=700"), "prepared"), func(c *Config) {
 		c.Now, c.Used = func() time.Time { return now }, func() (map[string]bool, error) { return used, nil }
 	})
-	keep := func(commit string, bytes int) error {
+	keepBytes := func(commit string, bytes int) error {
 		t.Helper()
 		now = now.Add(time.Second)
 		source := t.TempDir()
 		if err := os.WriteFile(filepath.Join(source, "file"), make([]byte, bytes), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		var late error
-		err := s.Keep(t.Context(), key(t, s, recipe(commit)), source, Facts{Made: now}, func(_ Facts, err error) { late = err })
-		s.Wait()
-		return errors.Join(err, late)
+		return keep(t, s, key(t, s, recipe(commit)), source, Facts{Made: now})
 	}
 	has := func(want string) {
 		t.Helper()
@@ -131,22 +128,22 @@ func TestX14FullDiskMakesWay(t *testing.T) {
 		}
 	}
 	for _, commit := range []string{"1", "2", "3"} {
-		if err := keep(commit, 3<<20); err != nil {
+		if err := keepBytes(commit, 3<<20); err != nil {
 			t.Fatal(err)
 		}
 	}
 	has("123")
-	if err := keep("4", 3<<20); err != nil {
+	if err := keepBytes("4", 3<<20); err != nil {
 		t.Error(err)
 	}
 	has("234")
 	used[key(t, s, recipe("2")).ID] = true
 	held := s.Take(key(t, s, recipe("3")))
-	if err := keep("5", 9<<20); !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), "the disk is nearly full") {
+	if err := keepBytes("5", 9<<20); !errors.Is(err, ErrNoRoom) || !strings.Contains(err.Error(), "the disk is nearly full") {
 		t.Errorf("one that does not fit gives %v", err)
 	}
 	has("234")
-	if err := keep("5", 3<<20); err != nil {
+	if err := keepBytes("5", 3<<20); err != nil {
 		t.Error(err)
 	}
 	has("235")

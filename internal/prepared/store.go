@@ -26,6 +26,8 @@ var (
 	ErrDamaged = errors.New("the prepared environment was damaged")
 	// ErrNoRoom is wrapped when the disk, or the store, is full.
 	ErrNoRoom = errors.New("there is no room for it")
+	// ErrHeld is wrapped when a layer that is too old cannot make way for another.
+	ErrHeld = errors.New("the one before is too old, but still in use")
 )
 
 // Config sets up a store.
@@ -242,19 +244,36 @@ func full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// begin says that a layer is to be made, and by whom: the first that asks.
-func (s *Store) begin(id string) bool {
+// begin takes an id for a layer that is to be made. One that is too old makes way for it, unless
+// somebody is on top of it; workspaces with a snapshot make way too.
+func (s *Store) begin(ctx context.Context, id string) error {
 	used, err := s.config.Used()
+	if err == nil && used[id] && s.unused(id) {
+		if err = s.config.Free(ctx, id); err == nil {
+			used, err = s.config.Used()
+		}
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	// An old one makes way for another only when nobody is on top of it.
 	l := s.layers[id]
-	stays := l != nil && (!s.old(l) || l.users > 0 || used[id] || err != nil)
-	if s.closed || s.making[id] != nil || stays {
-		return false
+	switch {
+	case s.closed || s.making[id] != nil || l != nil && !s.old(l):
+		return ErrTaken
+	case l != nil && err != nil:
+		return err
+	case l != nil && (l.users > 0 || used[id]):
+		return &NotKeptError{ErrHeld, "a run is on top of it, or a workspace without a snapshot that waits for a follow-up"}
 	}
 	s.making[id] = []*Turn{}
-	return true
+	return nil
+}
+
+// unused says that a layer is too old, and that no run uses it.
+func (s *Store) unused(id string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	l := s.layers[id]
+	return l != nil && s.old(l) && l.users == 0
 }
 
 func (s *Store) end(id string) {

@@ -62,18 +62,18 @@ func (e *execution) restore(ctx context.Context) (level, text string, err error)
 			err = errors.Join(err, e.workspace.Clear(ctx))
 		}
 	}
-	before := "the execution before"
+	before := "the executions before" // the last of them may have left none, and said so
 	if e.job.Continues != nil {
 		before = "run " + e.job.Continues.RunID + ", whose conversation this run continues"
 	}
 	switch {
 	case err == nil:
-		return "info", "The workspace was restored from the snapshot of " + before + how + ".", e.prepared()
+		return "info", "The workspace was restored from the newest snapshot of " + before + how + ".", e.prepared()
 	case ctx.Err() != nil || diskFull(err): // an empty workspace would take the place of the snapshot
 		return "", "", err
 	}
 	e.warn(ctx, "restore snapshot", err)
-	return "warning", "The snapshot of " + before + " could not be restored: a new, empty workspace was created.", nil
+	return "warning", "The newest snapshot of " + before + " could not be restored: a new, empty workspace was created.", nil
 }
 
 // restoreOn takes the base of a snapshot, and unpacks the difference onto it. An interrupted

@@ -111,7 +111,7 @@ func TestR6WorkspaceOfALaterExecution(t *testing.T) {
 		w = real(t, c, s, Config{}) // with another data directory
 		third := resumed("c", 3, script("cat deep/link; echo three >> file"))
 		third.Snapshot = "snapshot-b-"
-		run(third, "was restored from the snapshot")
+		run(third, "was restored from the newest snapshot")
 		c.said("c", `one\ntwo\n`)
 		fourth := resumed("d", 5, script("test ! -e file")) // the fourth was elsewhere and left no snapshot
 		run(fourth, "left no files in its workspace")

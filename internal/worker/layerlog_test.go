@@ -123,7 +123,7 @@ func TestX14KeptWorkspaceOnADamagedLayer(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
-	if got := f.follow(again("b2", "b", 2, show, shopSetup()), "was restored from the snapshot"); got != found {
+	if got := f.follow(again("b2", "b", 2, show, shopSetup()), "was restored from the newest snapshot"); got != found {
 		t.Errorf("the follow-up finds\n%s\nwant\n%s", got, found)
 	}
 }
@@ -136,7 +136,7 @@ func TestX14KeptWorkspaceMakesWay(t *testing.T) {
 		snapshot    int64
 		third, then string
 	}{
-		"with a snapshot":    {0, "It is kept for later runs", "was restored from the snapshot"},
+		"with a snapshot":    {0, "It is kept for later runs", "was restored from the newest snapshot"},
 		"without a snapshot": {1, "is not kept for later runs: there is no room for it: all others are in use or being made", "is still here and is used again"},
 	} {
 		t.Run(name, func(t *testing.T) {

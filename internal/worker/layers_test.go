@@ -234,7 +234,7 @@ func TestX14FollowUpsOfWarmRuns(t *testing.T) {
 		change := "rm dated; echo mine > mine; mv shop/node_modules moved; chmod 700 closed; rm closed/file"
 		found, notices := f.run("b", script(change, look), shopSetup(), nil)
 		want(t, notices, f.word())
-		const here, snapshot = "is still here and is used again", "was restored from the snapshot"
+		const here, snapshot = "is still here and is used again", "was restored from the newest snapshot"
 		if raw := f.c.blob(fmt.Sprintf("%s-b-", lineshaft.BlobSnapshot)); len(raw) == 0 || !whole && len(raw) > 4000 {
 			t.Errorf("the snapshot has %d bytes", len(raw))
 		}

@@ -350,7 +350,7 @@ func TestR6SetUpAgainWhenTheWorkspaceIsGone(t *testing.T) {
 		w = real(t, c, s, Config{Git: f}) // with another data directory
 		third := resumed("c", 3, check)
 		third.Snapshot = "snapshot-b-"
-		run(third, "was restored from the snapshot", 1, false)
+		run(third, "was restored from the newest snapshot", 1, false)
 		run(resumed("d", 4, check), "is used again", 1, false)
 		run(resumed("e", 6, check), "left no files in its workspace", 2, true)
 		seventh := resumed("f", 8, check)
