@@ -320,6 +320,14 @@ func TestD2CheckerAllowsWhatIsNotPromised(t *testing.T) {
 			w.entries = slices.DeleteFunc(w.entries, func(e history.Entry) bool { return e.Kind == history.Callback && e.Key == "run-2-2" })
 			w.done(&run) // which sends all callbacks of the run
 		},
+		"a follow-up whose turn was broken off, and whose run went on": func(w *world) {
+			for i, event := range w.run("run-1").Events {
+				if event.Type == "output" {
+					w.run("run-1").Events[i].Type = "notice"
+					w.run("run-1").Events[i].Data = json.RawMessage(`{"text": "the turn ended as FAILED: the agent was killed"}`)
+				}
+			}
+		},
 		"a callback that comes again after a fault": func(w *world) {
 			w.entries = append(w.entries, history.Entry{Kind: history.Fault, Op: "kill -9 server", Begin: w.tick(), End: w.tick()},
 				history.Entry{Kind: history.Callback, Key: "run-2-2", Begin: w.tick(), End: w.tick(), Status: 204})

@@ -15,6 +15,9 @@ type said struct {
 	states   []string
 	messages []string
 	output   string
+	// broken is how many turns ended in another way than well, such as those whose process was
+	// killed, while the run went on with the next follow-up.
+	broken int
 }
 
 type eventData struct {
@@ -37,6 +40,10 @@ func (r *Run) said() (s said) {
 			s.states = append(s.states, data.To)
 		case "message":
 			s.messages = append(s.messages, data.Text)
+		case "notice":
+			if strings.HasPrefix(data.Text, "the turn ended as ") {
+				s.broken++
+			}
 		case "output":
 			output.WriteString(data.Text)
 		}
@@ -61,9 +68,9 @@ func (s said) mentions(word string) (n int) {
 }
 
 // checkFollowups: each acknowledged follow-up is in the log of its run once and, unless the
-// run was cancelled or lost too often, the agent did it.
+// run was cancelled or lost too often or the log says that its turn was broken off, the agent did it.
 func (c *checker) checkFollowups() {
-	logs := map[string]said{}
+	logs, undone := map[string]said{}, map[string]int{}
 	for key, tries := range c.intents {
 		op, word, _ := strings.Cut(key, " ")
 		run := c.runs[tries[0].Args["run_id"]]
@@ -81,7 +88,9 @@ func (c *checker) checkFollowups() {
 		case ok && n == 0:
 			c.findf(Lost, run.RunID, "follow-up %s was acknowledged and is not in the log", word)
 		case ok && run.State.Terminal() && !log.excused() && !strings.Contains(log.output, "did "+word):
-			c.findf(Lost, run.RunID, "follow-up %s was acknowledged and never done; the run was %v", word, log.states)
+			if undone[run.RunID]++; undone[run.RunID] > log.broken {
+				c.findf(Lost, run.RunID, "follow-up %s was acknowledged and never done; the run was %v, and %d turns were broken off", word, log.states, log.broken)
+			}
 		}
 	}
 }
