@@ -67,6 +67,8 @@ type ownConn struct {
 
 	size  [20]byte
 	parts [3][]byte
+	// broken says that a piece could not be sent.
+	broken bool
 }
 
 // takeOver begins the answer on a connection of its own. With TLS, with HTTP/2 and in tests
@@ -115,7 +117,7 @@ func (c *ownConn) Write(p []byte) (int, error) {
 	c.parts = [...][]byte{size, p, []byte("\r\n")}
 	pieces := net.Buffers(c.parts[:])
 	n, err := pieces.WriteTo(c.Conn)
-	c.parts = [3][]byte{}
+	c.parts, c.broken = [3][]byte{}, err != nil
 	return max(0, min(int(n)-len(size), len(p))), err
 }
 
@@ -127,9 +129,10 @@ func (c *ownConn) watch(left func()) {
 	}
 }
 
-// end closes the connection. A reader of half an answer must not see its last chunk.
+// end closes the connection. A reader of half an answer must not see its last chunk, and one
+// that took too long is not waited for again.
 func (c *ownConn) end(aborted bool) {
-	if !aborted {
+	if !aborted && !c.broken {
 		_ = c.SetWriteDeadline(time.Now().Add(writeTimeout))
 		_, _ = io.WriteString(c.Conn, "0\r\n\r\n")
 	}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -89,7 +90,7 @@ func TestR9StreamIsWholeOnEveryProtocol(t *testing.T) {
 			t.Errorf("%s: got %d with headers %v", version, resp.StatusCode, resp.Header)
 		}
 		if !resp.Close {
-			t.Errorf("%s: the reader is not told that the connection ends", version)
+			t.Errorf("%s: the answer does not say that the connection ends", version)
 		}
 		<-s.closed
 		s.Streams.Wait()
@@ -156,6 +157,22 @@ func TestR9StreamThatPanicsBreaksOff(t *testing.T) {
 	s.Streams.Wait()
 	if log := s.log.String(); !strings.Contains(log, "boom") || !strings.Contains(log, `"msg":"request"`) {
 		t.Errorf("got the log\n%s", log)
+	}
+}
+
+func TestH14StreamDoesNotWaitTwiceForItsReader(t *testing.T) {
+	t.Parallel()
+	ours, theirs := net.Pipe()
+	conn := &ownConn{Conn: ours}
+	if err := conn.SetWriteDeadline(time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := conn.Write([]byte("never taken")); err == nil {
+		t.Error("a reader that takes nothing took it")
+	}
+	go conn.end(false)
+	if got, err := io.ReadAll(theirs); err != nil || len(got) > 0 {
+		t.Errorf("got %q, %v after half an answer", got, err)
 	}
 }
 

@@ -28,7 +28,7 @@ func poison(t *testing.T, database string) {
 }
 
 // Reports and ends that come together with some that cannot be stored, and with callers that
-// leave, are done once each: who is told so is in the log, and nobody else.
+// leave, are done once each: the log has those who got success, and nobody else.
 func TestX1OneThatFailsDoesNotHarmWhoComesTogetherWithIt(t *testing.T) {
 	t.Parallel()
 	storetest.EachDatabase(t, func(t *testing.T, database string) {
@@ -67,7 +67,7 @@ func TestX1OneThatFailsDoesNotHarmWhoComesTogetherWithIt(t *testing.T) {
 				}
 			case 2:
 				if errs[i] != nil && !errors.Is(errs[i], context.Canceled) || (errs[i] == nil) != slices.Equal(lines, wantLines(2)) || errs[i] != nil && len(lines) > 0 {
-					b.Errorf("who left is told %v, and stored is %q", errs[i], lines)
+					b.Errorf("who left got %v, and stored is %q", errs[i], lines)
 				}
 			default:
 				if wantCode(b, errs[i], ""); !slices.Equal(lines, wantLines(2)) {

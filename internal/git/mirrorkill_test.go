@@ -34,7 +34,7 @@ func cloneUntilKilled(cache, url, dir string) int {
 		go func() {
 			for n := 0; ; n++ {
 				to := filepath.Join(dir, fmt.Sprint(os.Getpid(), "-", i, "-", n))
-				_, err := c.Clone(context.Background(), url, to, "")
+				_, err := c.Clone(context.Background(), url, to, "") // a process of its own: it lives until it is killed
 				if err == nil {
 					err = os.RemoveAll(to)
 				}

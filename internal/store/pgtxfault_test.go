@@ -33,7 +33,7 @@ func values(t *testing.T, s *store.Store, names ...string) (found []string) {
 }
 
 // A connection that is cut while statements wait, or while COMMIT is under way, undoes all of
-// them. Nobody is told that they are durable, and what may have been done is not done again.
+// them. Nobody gets success for them, and what may have been done is not done again.
 func TestD2ConnectionIsCutBeforeTheCommit(t *testing.T) {
 	t.Parallel()
 	read := func(ctx context.Context, tx *store.Tx) error { return second(tx.GetSetting(ctx, "n")) }
@@ -112,7 +112,7 @@ func TestD2DeadlockInWhatIsSent(t *testing.T) {
 	}
 }
 
-// A caller that leaves before the commit is told so only if nothing is stored, and takes
+// A caller that leaves before the commit gets that error only if nothing is stored, and takes
 // nothing with it that others need.
 func TestD2CallerLeavesWhileStatementsWait(t *testing.T) {
 	t.Parallel()
@@ -124,7 +124,7 @@ func TestD2CallerLeavesWhileStatementsWait(t *testing.T) {
 				return tx.Send(ctx, 1, "put", putSetting, name, "x")
 			})
 			if got := values(t, s, name); (err == nil) != (got[0] == "x") || err != nil && !errors.Is(err, context.Canceled) {
-				t.Errorf("%q is stored, and the caller is told: %v", got, err)
+				t.Errorf("%q is stored, and the caller got: %v", got, err)
 			}
 		}
 	})

@@ -162,7 +162,7 @@ func (sh Commands) Started(ctx context.Context, c *client.Client, run *client.Ru
 	return nil
 }
 
-// tellBusy says why a new run does not begin. Who stays with it is told of an absent worker by Stay.
+// tellBusy says why a new run does not begin. Stay itself reports an absent worker.
 func (sh Commands) tellBusy(ctx context.Context, c *client.Client, runID string, staying bool) {
 	if !staying {
 		if seen, err := c.Runs.Get(ctx, runID); err == nil && sh.tellAbsent(ctx, c, seen) {

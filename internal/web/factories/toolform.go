@@ -30,7 +30,7 @@ type toolForm struct {
 	Name, URL, Headers, Command, Env string
 	// WarpID is kept for those who move here; nothing offers it.
 	WarpID string
-	// ID tells the fields of the rows apart, Number counts them from 1.
+	// ID distinguishes the fields of the rows, Number counts them from 1.
 	ID     string
 	Number int
 	// Fresh is set for one that was just added.
