@@ -86,7 +86,7 @@ func TestR9StreamIsWholeOnEveryProtocol(t *testing.T) {
 		if want := "retry: 1000\n\na" + long + "b"; err != nil || string(body) != want {
 			t.Errorf("%s: %d bytes %v, want %d", version, len(body), err, len(want))
 		}
-		if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" || resp.Header.Get("X-Request-Id") == "" || resp.Header.Get("Date") == "" {
+		if resp.StatusCode != http.StatusOK || resp.Header.Get("Content-Type") != "text/event-stream" || resp.Header.Get("X-Request-ID") == "" || resp.Header.Get("Date") == "" {
 			t.Errorf("%s: got %d with headers %v", version, resp.StatusCode, resp.Header)
 		}
 		if !resp.Close {
