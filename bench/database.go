@@ -23,6 +23,8 @@ type database struct {
 	// raw opens it next to the store, for filling and checking.
 	driver, dsn string
 	drop        func(ctx context.Context) error
+	// dataDir is for the servers on it, which share the key of its secrets.
+	dataDir string
 }
 
 // errNoPostgres says how to get one.
@@ -44,6 +46,7 @@ func (s *session) newDatabase(ctx context.Context, engine, name string) (*databa
 		}
 		db = made
 	}
+	db.dataDir = filepath.Join(s.dir, "data-"+name)
 	s.databases = append(s.databases, db)
 	return db, nil
 }

@@ -6,6 +6,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -106,19 +107,24 @@ func bench(ctx context.Context, args []string, out, errOut io.Writer) error {
 		return err
 	}
 	defer s.close(context.WithoutCancel(ctx))
-	for _, b := range benchmarks() {
-		if !opts.wants(b) {
+	err = s.measure(ctx, benchmarks())
+	s.progress.done()
+	return errors.Join(err, s.report.write(out), s.save())
+}
+
+// measure measures those that are wanted. One that fails does not take the figures of the others with it.
+func (s *session) measure(ctx context.Context, list []benchmark) (failed error) {
+	for _, b := range list {
+		if !s.opts.wants(b) || ctx.Err() != nil {
 			continue
 		}
 		if err := s.inTime(ctx, b); err != nil {
-			return fmt.Errorf("%s %s: %w", b.id, b.what, err)
+			err = fmt.Errorf("%s %s: %w", b.id, b.what, err)
+			s.report.missing(b.id, b.what, "", err)
+			failed = errors.Join(failed, err)
 		}
 	}
-	s.progress.done()
-	if err := s.report.write(out); err != nil {
-		return err
-	}
-	return s.save()
+	return errors.Join(failed, ctx.Err())
 }
 
 // inTime measures, notes how long that took, and gives up what takes far too long.

@@ -106,9 +106,16 @@ func TestTooLongIsGivenUp(t *testing.T) {
 	}
 	equal(t, "minutes", s.report.took(), "minutes: B0 0.0, B1 0.0, together 0.0\n")
 	broken := errors.New("broken")
-	if err := s.inTime(t.Context(), benchmark{minutes: 1, run: func(context.Context, *session) error { return broken }}); !errors.Is(err, broken) {
+	fails := func(context.Context, *session) error { return broken }
+	if err := s.measure(t.Context(), []benchmark{{id: "B2", minutes: 1, run: fails}, {id: "B3", minutes: 1, run: func(context.Context, *session) error {
+		s.report.add(row{ID: "B3", Verdict: shown})
+		return nil
+	}}}); !errors.Is(err, broken) {
 		t.Errorf("an error became %v", err)
 	}
+	equal(t, "rows after an error", len(s.report.Rows), 3)
+	equal(t, "what is said of it", s.report.Rows[1].Note, "B2 : broken")
+	equal(t, "what was measured after it", s.report.Rows[2].ID, "B3")
 }
 
 func TestScale(t *testing.T) {

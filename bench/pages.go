@@ -85,9 +85,9 @@ func (s *session) openPages(ctx context.Context, world *recent) (*pageSide, erro
 // startPages starts the real program, or this one where a profile is wanted.
 func (s *session) startPages(ctx context.Context, world *recent) (*server, error) {
 	if profile := s.profileFile(fmt.Sprintf("pages-%s-%d", world.db.engine, world.runs)); profile != "" {
-		return s.startChild(ctx, serveOrder{Database: world.db.url, DataDir: world.dataDir, NoWorker: true, Profile: profile})
+		return s.startChild(ctx, serveOrder{Database: world.db.url, DataDir: world.db.dataDir, NoWorker: true, Profile: profile})
 	}
-	return s.startServer(ctx, world.db.url, world.dataDir, "--no-worker")
+	return s.startServer(ctx, world.db.url, world.db.dataDir, "--no-worker")
 }
 
 // signIn returns a browser that is signed in.

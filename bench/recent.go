@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -30,8 +29,7 @@ const (
 // recent is a database of fillDatabase that is in use: configured as a team
 // has it, with runs of the last days and deliveries.
 type recent struct {
-	db      *database
-	dataDir string
+	db *database
 	// runs are those that are not recent; recent ones have the numbers that follow.
 	runs, added int
 	began       time.Time
@@ -50,7 +48,7 @@ func (s *session) makeRecent(ctx context.Context, engine string, runs int) (*rec
 		return nil, err
 	}
 	r := &recent{
-		db: db, dataDir: filepath.Join(s.dir, fmt.Sprintf("pages-%s-%d", engine, runs)), runs: runs, added: runs / 10, began: time.Now().Add(-recentWithin),
+		db: db, runs: runs, added: runs / 10, began: time.Now().Add(-recentWithin),
 		deliveries: s.opts.count(10_000, 200), audit: s.opts.count(100_000, 500),
 	}
 	s.progress.stepf("B13 %s: a team on %s runs", engine, thousands(int64(runs)))
@@ -68,7 +66,7 @@ func (s *session) makeRecent(ctx context.Context, engine string, runs int) (*rec
 // inside calls fn with a server on the database that does nothing of its own accord.
 func (r *recent) inside(ctx context.Context, fn func(c *control.Service) error) error {
 	cfg := config.Default()
-	cfg.Listen, cfg.Database, cfg.DataDir, cfg.NoWorker = "127.0.0.1:0", r.db.url, r.dataDir, true
+	cfg.Listen, cfg.Database, cfg.DataDir, cfg.NoWorker = "127.0.0.1:0", r.db.url, r.db.dataDir, true
 	cfg.AdminKey = adminKey
 	server, err := app.Start(ctx, cfg, app.Options{Version: "bench", Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {

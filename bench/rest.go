@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -100,9 +99,8 @@ type restFound struct {
 }
 
 func (s *session) restRounds(ctx context.Context, db *database, lists int) (found restFound, err error) {
-	dataDir := filepath.Join(s.dir, fmt.Sprintf("rest-%s-%d", db.engine, lists))
 	for round := range restStarts + 1 {
-		srv, err := s.startServer(ctx, db.url, dataDir)
+		srv, err := s.startServer(ctx, db.url, db.dataDir)
 		if err != nil {
 			return found, err
 		}
