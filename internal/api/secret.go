@@ -90,7 +90,7 @@ func (s *server) getSecret(ctx context.Context, in *secretInput) (*answer[Secret
 }
 
 func (s *server) listSecrets(ctx context.Context, in *ListQuery) (*answer[ListSecretsResponse], error) {
-	secrets, info, err := fillWith(wireSecret)(s.Control.ListSecrets(ctx, callerOf(ctx), in.Limit, in.Cursor))
+	secrets, info, err := fillWith(wireSecret)(s.Control.ListSecrets(ctx, callerOf(ctx), "", in.Limit, in.Cursor))
 	return reply(ListSecretsResponse{secrets, info}, err)
 }
 

@@ -90,7 +90,7 @@ func TestS1ListSecretsInPages(t *testing.T) {
 		}
 		var seen []string
 		for cursor := ""; ; {
-			page := must[secrets.SecretPage](b)(b.s.ListSecrets(b.Context(), b.admin, 2, cursor))
+			page := must[secrets.SecretPage](b)(b.s.ListSecrets(b.Context(), b.admin, "", 2, cursor))
 			for _, s := range page.Items {
 				seen = append(seen, s.Name)
 			}
@@ -101,9 +101,9 @@ func TestS1ListSecretsInPages(t *testing.T) {
 		if !slices.Equal(seen, []string{"A", "B", "C"}) {
 			b.Errorf("listed %v", seen)
 		}
-		_, err := b.s.ListSecrets(b.Context(), b.admin, 2, "not a name")
+		_, err := b.s.ListSecrets(b.Context(), b.admin, "", 2, "not a name")
 		wantCode(b, err, lineshaft.CodeInvalidRequest)
-		_, err = b.s.ListSecrets(b.Context(), b.caller(lineshaft.RoleAdmin, factoryF), 2, "")
+		_, err = b.s.ListSecrets(b.Context(), b.caller(lineshaft.RoleAdmin, factoryF), "", 2, "")
 		wantCode(b, err, lineshaft.CodeNotAuthorized)
 	})
 }

@@ -313,7 +313,7 @@ func secretCalls(b *bench, one func(name string, call func() (any, error))) {
 	one("CreateSecret", func() (any, error) { return s.CreateSecret(ctx, c, lineshaft.Secret{Name: "A"}, text) })
 	one("UpdateSecret", func() (any, error) { return s.UpdateSecret(ctx, c, "A", secrets.SecretChange{Value: &text}) })
 	one("GetSecret", func() (any, error) { return s.GetSecret(ctx, c, "A") })
-	one("ListSecrets", func() (any, error) { return s.ListSecrets(ctx, c, 5, "") })
+	one("ListSecrets", func() (any, error) { return s.ListSecrets(ctx, c, "", 5, "") })
 	one("RewrapSecrets", func() (any, error) { return s.RewrapSecrets(ctx) })
 	one("DeleteSecret", func() (any, error) { return nil, s.DeleteSecret(ctx, c, "A") })
 }

@@ -183,7 +183,7 @@ func TestW1WhatIsRefused(t *testing.T) {
 		if list := must[[]lineshaft.Webhook](b.bench)(b.s.ListWebhooks(b.Context(), b.admin, f)); len(list) != 0 {
 			b.Errorf("a refused request made %+v", list)
 		}
-		if secrets := must[[]store.Secret](b.bench)(b.store.ListSecrets(b.Context(), "", 10, false)); len(secrets) != 0 {
+		if secrets := must[[]store.Secret](b.bench)(b.store.ListSecrets(b.Context(), "", "", 10, false)); len(secrets) != 0 {
 			b.Errorf("a refused request made %+v", secrets)
 		}
 	})

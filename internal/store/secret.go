@@ -55,14 +55,17 @@ func (r reader) secret(ctx context.Context, name, where string) (*Secret, error)
 	return only(r.secrets(ctx, secretColumns, where, name)).orNotFound("secret", name)
 }
 
-// ListSecrets reads secrets by name, from after one on. Their sealed values are long and
-// only read for callers that open them.
-func (r reader) ListSecrets(ctx context.Context, after string, limit int, sealed bool) ([]Secret, error) {
-	columns := secretColumns
+// ListSecrets reads secrets by name, from after one on, of a kind or of all: there are few of the other. Their
+// sealed values are long and only read for callers that open them.
+func (r reader) ListSecrets(ctx context.Context, kind lineshaft.SecretKind, after string, limit int, sealed bool) ([]Secret, error) {
+	columns, where, args := secretColumns, "", []any{after, limit}
 	if !sealed {
 		columns = strings.Replace(columns, "sealed", "'' AS sealed", 1)
 	}
-	return r.secrets(ctx, columns, "WHERE name > $1 ORDER BY name LIMIT $2", after, limit)
+	if kind != "" {
+		where, args = " AND kind = $3", append(args, kind)
+	}
+	return r.secrets(ctx, columns, "WHERE name > $1"+where+" ORDER BY name LIMIT $2", args...)
 }
 
 func (r reader) secrets(ctx context.Context, columns, where string, args ...any) ([]Secret, error) {

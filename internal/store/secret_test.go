@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -88,7 +89,7 @@ func TestS1SecretsPage(t *testing.T) {
 		}
 		var got []string
 		for after := ""; ; after = got[len(got)-1] {
-			page, err := s.ListSecrets(t.Context(), after, 2, true)
+			page, err := s.ListSecrets(t.Context(), "", after, 2, true)
 			must(t, err)
 			for _, secret := range page {
 				got = append(got, secret.Name)
@@ -99,6 +100,30 @@ func TestS1SecretsPage(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("pages have %v, want %v", got, want)
+		}
+	})
+}
+
+func TestS1SecretsOfOneKind(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		for i, name := range []string{"A", "B", "C", "D"} {
+			secret := store.Secret{Sealed: "sealed", Secret: lineshaft.Secret{Name: name, Kind: lineshaft.SecretManaged, Access: lineshaft.AccessGranted}}
+			if i%2 == 1 {
+				secret.Kind = lineshaft.SecretWebhook
+			}
+			write(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.InsertSecret(ctx, secret) })
+		}
+		for kind, want := range map[lineshaft.SecretKind]string{"": "A B C", lineshaft.SecretManaged: "A C", lineshaft.SecretWebhook: "B D"} {
+			found, err := s.ListSecrets(t.Context(), kind, "", 3, false)
+			must(t, err)
+			var names []string
+			for _, one := range found {
+				names = append(names, one.Name)
+			}
+			if got := strings.Join(names, " "); got != want {
+				t.Errorf("kind %q: %s, want %s", kind, got, want)
+			}
 		}
 	})
 }

@@ -98,7 +98,7 @@ func hookReads(s *store.Store) map[string]lookup {
 		"credentials":     {40, func(ctx context.Context) error { return second(s.ListCredentials(ctx, "h", 10)) }, nil},
 		"webhook uids":    {10, func(ctx context.Context) error { return third(s.WebhookUIDs(ctx, "h", 10)) }, nil},
 		"secret":          {1, func(ctx context.Context) error { return second(s.GetSecret(ctx, "S100000007")) }, nil},
-		"secrets":         {10, func(ctx context.Context) error { return second(s.ListSecrets(ctx, "S", 10, true)) }, nil},
+		"secrets":         {10, func(ctx context.Context) error { return second(s.ListSecrets(ctx, "", "S", 10, true)) }, nil},
 		"delivery":        {1, func(ctx context.Context) error { return second(s.GetDelivery(ctx, "h7", bulkID(107))) }, nil},
 		"any delivery":    {1, func(ctx context.Context) error { return second(s.FindDelivery(ctx, bulkID(107))) }, nil},
 		"newest":          {21, func(ctx context.Context) error { return third(s.ListDeliveries(ctx, "h7", "", "", 20)) }, nil},

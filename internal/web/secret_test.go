@@ -63,6 +63,17 @@ func TestI2SecretIsDeletedWhenNothingNamesIt(t *testing.T) {
 	s.sends("/secrets/TOKEN/delete", nil, http.StatusOK, "/secrets", "TOKEN is deleted", "No secrets yet")
 }
 
+// I-2: credentials of webhooks do not hide the secrets that runs use.
+func TestI2CredentialsOfWebhooksAreOnATab(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, lineshaft.RoleAdmin)
+	credential := s.hook.SecretName
+	s.shows("/secrets", "No secrets yet", "!"+credential)
+	s.sends("/secrets", url.Values{"name": {"TOKEN"}, "value": {"v"}, "access": {"granted"}}, http.StatusOK, "/secrets/TOKEN")
+	s.shows("/secrets", ">TOKEN<", "!"+credential)
+	s.shows("/secrets?kind=webhook", ">"+credential+"<", "!>TOKEN<", "no run")
+}
+
 // I-2: a list of uses that ends early says so, and where the others are.
 func TestI2MoreUsesSayWhereToLook(t *testing.T) {
 	t.Parallel()

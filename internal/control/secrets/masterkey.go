@@ -173,7 +173,7 @@ func (v sealedValues) rewrap(found *SealedCount, name, sealed string) (fresh str
 }
 
 func (v sealedValues) secrets(ctx context.Context, found *SealedCount, after string) (changes []change, last string, err error) {
-	list, err := v.store.ListSecrets(ctx, after, rewrapBatch, true)
+	list, err := v.store.ListSecrets(ctx, "", after, rewrapBatch, true)
 	for _, secret := range list {
 		last = secret.Name
 		if fresh, changed := v.rewrap(found, SecretSeal(secret.Name), secret.Sealed); changed {

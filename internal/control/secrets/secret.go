@@ -175,8 +175,8 @@ func (s *Secrets) GetSecret(ctx context.Context, c lineshaft.Caller, name string
 	return secret.Secret, nil
 }
 
-// ListSecrets reads secrets without their values, by name.
-func (s *Secrets) ListSecrets(ctx context.Context, c lineshaft.Caller, limit int, cursor string) (SecretPage, error) {
+// ListSecrets reads secrets without their values, by name: of one kind, or of all for an empty one.
+func (s *Secrets) ListSecrets(ctx context.Context, c lineshaft.Caller, kind lineshaft.SecretKind, limit int, cursor string) (SecretPage, error) {
 	if err := c.Need(lineshaft.PermissionSecrets); err != nil {
 		return SecretPage{}, err
 	}
@@ -185,7 +185,7 @@ func (s *Secrets) ListSecrets(ctx context.Context, c lineshaft.Caller, limit int
 	}
 	nameOf := func(one *lineshaft.Secret) string { return one.Name }
 	return base.ReadPage("secrets", cursor, nameOf, func(after string) ([]lineshaft.Secret, bool, error) {
-		found, err := s.Store.ListSecrets(ctx, after, limit+1, false)
+		found, err := s.Store.ListSecrets(ctx, kind, after, limit+1, false)
 		list := make([]lineshaft.Secret, min(len(found), limit))
 		for i := range list {
 			list[i] = found[i].Secret

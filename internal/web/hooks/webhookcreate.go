@@ -96,11 +96,9 @@ func (s pages) newWebhookData(r *page.Request) (newWebhookData, error) {
 	if err != nil || !r.Caller.Role.May(lineshaft.PermissionSecrets) || len(r.Caller.FactoryUIDs) > 0 {
 		return data, err
 	}
-	kept, err := s.Control.ListSecrets(r.Context(), r.Caller, mostFactories, "")
+	kept, err := s.Control.ListSecrets(r.Context(), r.Caller, lineshaft.SecretManaged, mostFactories, "")
 	for _, secret := range kept.Items {
-		if secret.Kind != lineshaft.SecretWebhook {
-			data.Kept = append(data.Kept, secret.Name)
-		}
+		data.Kept = append(data.Kept, secret.Name)
 	}
 	return data, err
 }

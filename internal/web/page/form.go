@@ -118,15 +118,13 @@ func (s *Site) SecretNames(r *Request) []string {
 	if !r.Caller.Role.May(lineshaft.PermissionSecrets) || len(r.Caller.FactoryUIDs) > 0 {
 		return nil
 	}
-	found, err := s.Control.ListSecrets(r.Context(), r.Caller, MaxOptions, "")
+	found, err := s.Control.ListSecrets(r.Context(), r.Caller, lineshaft.SecretManaged, MaxOptions, "")
 	if err != nil {
 		return nil // the form works without
 	}
 	var names []string
 	for _, secret := range found.Items {
-		if secret.Kind == lineshaft.SecretManaged {
-			names = append(names, secret.Name)
-		}
+		names = append(names, secret.Name)
 	}
 	return names
 }

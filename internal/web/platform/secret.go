@@ -26,12 +26,18 @@ func (s pages) secretRoutes() []page.Route {
 type secretsData struct {
 	page.Pager
 
-	Secrets []lineshaft.Secret
+	// OfWebhooks says that the list has the credentials of webhooks, and no others.
+	OfWebhooks bool
+	Secrets    []lineshaft.Secret
 }
 
 func (s pages) secretsPage(r *page.Request) (p page.Page, err error) {
-	found, err := s.Control.ListSecrets(r.Context(), r.Caller, secretsPerPage, r.Cursor())
-	return page.Of("secrets", secretsData{r.Pager(found.Next), found.Items}), err
+	kind := lineshaft.SecretManaged
+	if r.URL.Query().Get("kind") == string(lineshaft.SecretWebhook) {
+		kind = lineshaft.SecretWebhook
+	}
+	found, err := s.Control.ListSecrets(r.Context(), r.Caller, kind, secretsPerPage, r.Cursor())
+	return page.Of("secrets", secretsData{r.Pager(found.Next), kind == lineshaft.SecretWebhook, found.Items}), err
 }
 
 // secretData is a secret without its value, which no page ever has: a form that is

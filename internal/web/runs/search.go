@@ -173,7 +173,7 @@ func (s pages) searchTeam(r *page.Request, data *searchData) error {
 		}
 	}
 	if r.Caller.Role.May(lineshaft.PermissionSecrets) && len(r.Caller.FactoryUIDs) == 0 {
-		found, err := s.Control.ListSecrets(r.Context(), r.Caller, teamLimit, "")
+		found, err := s.Control.ListSecrets(r.Context(), r.Caller, "", teamLimit, "")
 		if err != nil {
 			return err
 		}
