@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"html/template"
 	"net/http"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -43,6 +44,8 @@ type docsOperation struct {
 	Params                                      []docsField
 	Request                                     *docsBody
 	Responses                                   []docsResponse
+	// Sample is a line for a shell that makes the call.
+	Sample string
 }
 
 type docsBody struct {
@@ -138,7 +141,26 @@ func operationView(doc *huma.OpenAPI, op *huma.Operation) docsOperation {
 		view.Responses = append(view.Responses, shown)
 	}
 	slices.SortFunc(view.Responses, func(a, b docsResponse) int { return strings.Compare(a.Status, b.Status) })
+	view.Sample = sample(op, view)
 	return view
+}
+
+var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
+
+// sample writes a call for a shell. What only the reader knows are variables.
+func sample(op *huma.Operation, view docsOperation) string {
+	line := "curl -X " + op.Method + ` "$LINESHAFT_URL` + pathParameter.ReplaceAllString(view.Path, "$$$1") + `"`
+	if view.Permission != "none" {
+		line += ` -H "Authorization: Bearer $LINESHAFT_API_KEY"`
+	}
+	switch {
+	case op.RequestBody == nil:
+	case view.Request == nil:
+		line += ` --data-binary "@$FILE"`
+	default:
+		line += " -H 'Content-Type: application/json' \\\n  -d '" + strings.ReplaceAll(view.Request.Example, "'", `'\''`) + "'"
+	}
+	return line
 }
 
 func exampleText(example any) string {

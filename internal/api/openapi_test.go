@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -281,6 +283,60 @@ func TestH1DocsPage(t *testing.T) {
 	}
 	if policy := w.Header().Get("Content-Security-Policy"); !strings.Contains(policy, "default-src 'none'") {
 		t.Errorf("policy %q", policy)
+	}
+}
+
+// H-1: the line that the page has for each operation makes that call, with the example as its body.
+func TestH1DocsPageHasALineForEachCall(t *testing.T) {
+	t.Parallel()
+	s := newServer(t).srv
+	doc := s.api.OpenAPI()
+	var script strings.Builder
+	script.WriteString("curl() { printf '%s\\037' \"$@\"; printf '\\036'; }\n")
+	type call struct {
+		op   *huma.Operation
+		view docsOperation
+	}
+	var calls []call
+	for _, row := range s.operations() {
+		item := doc.Paths[row.Path]
+		op := map[string]*huma.Operation{get: item.Get, post: item.Post, put: item.Put, patch: item.Patch, del: item.Delete}[row.Method]
+		calls = append(calls, call{op, operationView(doc, op)})
+		script.WriteString(calls[len(calls)-1].view.Sample + "\n")
+	}
+	shell := exec.CommandContext(t.Context(), "sh", "-eu", "-c", script.String())
+	shell.Env = []string{"LINESHAFT_URL=http://server", "LINESHAFT_API_KEY=key", "FILE=file"}
+	for _, c := range calls {
+		for _, name := range pathParameter.FindAllStringSubmatch(c.view.Path, -1) {
+			shell.Env = append(shell.Env, name[1]+"=of "+name[1])
+		}
+	}
+	out, err := shell.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &script)
+	}
+	made := strings.Split(strings.TrimSuffix(string(out), "\036"), "\036")
+	if len(made) != len(calls) {
+		t.Fatalf("%d calls of %d operations", len(made), len(calls))
+	}
+	for i, c := range calls {
+		args := strings.Split(made[i], "\037")
+		option := func(name string) string {
+			if at := slices.Index(args, name); at >= 0 {
+				return args[at+1]
+			}
+			return ""
+		}
+		want := "http://server" + pathParameter.ReplaceAllString(c.view.Path, "of $1")
+		if option("-X") != c.op.Method || !slices.Contains(args, want) {
+			t.Errorf("%s: %q is not %s %s", c.op.OperationID, args, c.op.Method, want)
+		}
+		if keyed := slices.Contains(args, "Authorization: Bearer key"); keyed == (c.view.Permission == "none") {
+			t.Errorf("%s needs %s: %q", c.op.OperationID, c.view.Permission, args)
+		}
+		if c.view.Request != nil && option("-d") != c.view.Request.Example {
+			t.Errorf("%s sends %s, the example is %s", c.op.OperationID, option("-d"), c.view.Request.Example)
+		}
 	}
 }
 

@@ -2,8 +2,10 @@ package web_test
 
 import (
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -260,6 +262,62 @@ func TestW16DraftIsTriedAndCounted(t *testing.T) {
 	form.Set("uid", at[strings.LastIndex(at, "/")+1:])
 	if part := s.ask("backtest", form); !strings.Contains(strings.NewReplacer("<b>", "", "</b>", "").Replace(part), "2 would have started a run. 1 starts one") {
 		t.Error(part)
+	}
+}
+
+func TestI2FieldsOfADeliveryGoIntoTheFilter(t *testing.T) {
+	t.Parallel()
+	s := newShop(t, lineshaft.RoleManager)
+	if part := s.ask("fields:0", typed("")); !strings.Contains(part, "No delivery is stored yet") {
+		t.Errorf("no delivery:\n%s", part)
+	}
+	s.deliver(`{"action": "opened", "in": 1, "issue": {"number": 7, "labels": [{"name": "<b>bug</b>"}, {"name": "x"}], "body": "` + strings.Repeat("long ", 50) + `"}}`)
+	part := s.ask("fields:0", typed(""))
+	for _, text := range []string{`value="use:0:[&#34;issue&#34;,&#34;labels&#34;,&#34;name&#34;]"`, "<bdi>issue.labels.name</bdi>", "&lt;b&gt;bug", "<bdi>action</bdi>"} {
+		if !strings.Contains(part, text) {
+			t.Errorf("no %q in\n%s", text, part)
+		}
+	}
+	if strings.Contains(part, "<bdi>in</bdi>") || strings.Contains(part, "<b>bug") {
+		t.Errorf("an operator is offered as a field, or a value is HTML:\n%s", part)
+	}
+	filter := regexp.MustCompile(`(?s)<textarea id="t0.filter"[^>]*>(.*?)</textarea>`)
+	use := func(form url.Values, path string) (text, part string) {
+		part = s.ask("use:0:"+path, form)
+		if found := filter.FindStringSubmatch(part); found != nil {
+			text = html.UnescapeString(found[1])
+		}
+		return text, part
+	}
+	form := typed("action: [opened]")
+	for _, path := range []string{`["issue","labels","name"]`, `["issue","number"]`, `["issue","body"]`} {
+		text, part := use(form, path)
+		if !strings.Contains(part, "<bdi>issue.labels.name</bdi>") {
+			t.Errorf("the others are not offered again:\n%s", part)
+		}
+		form.Set("t0.filter", text)
+	}
+	form.Set("body", `{"action": "opened", "issue": {"number": 7, "labels": [{"name": "<b>bug</b>"}], "body": "x"}}`)
+	if part := s.ask("try", form); !strings.Contains(part, "Would trigger") || strings.Count(part, `<tr class="pass">`) != 5 {
+		t.Errorf("%s\nmakes\n%s", form.Get("t0.filter"), part)
+	}
+	// A second value of a field is another that fits.
+	form.Set("body", `{"action": "closed"}`)
+	if text, _ := use(form, `["action"]`); !strings.Contains(text, "opened") || !strings.Contains(text, "closed") {
+		t.Errorf("two values of action: %s", text)
+	}
+	for text, want := range map[string]string{"action: {not_in: [x]}": "already asks something else of action", "action: opened": "Fix the mistake first"} {
+		form.Set("t0.filter", text)
+		if kept, part := use(form, `["action"]`); kept != text || !strings.Contains(part, want) {
+			t.Errorf("%s became %s:\n%s", text, kept, part)
+		}
+	}
+	form.Set("body", "[1]")
+	if part := s.ask("fields:0", form); !strings.Contains(part, "not a JSON object") {
+		t.Errorf("no object:\n%s", part)
+	}
+	if status, _, _ := s.post(s.at()+"/draft", url.Values{"do": {"use:3:[]"}}); status != http.StatusBadRequest {
+		t.Errorf("no such trigger: %d", status)
 	}
 }
 

@@ -29,7 +29,7 @@ func TestW11DeliveryPageTellsWhatCameOfIt(t *testing.T) {
 	_, _, text := h.get(at)
 	h.wants("page", text, "Started", "first-of-all", "header X-Id", "192.0.2.7", delivery, "/runs/"+runs.Runs[0].ID, "Queued",
 		"/automations/"+triage.UID, "/automations/"+picky.UID, "payload.action", "must be one of", "[&#34;opened&#34;]", "&#34;closed&#34;",
-		"  &#34;action&#34;: &#34;closed&#34;,\n", at+"/redeliver", at+"/payload", `hx-trigger="every 2s"`)
+		`  <span class="key">&#34;action&#34;</span>: <span class="string">&#34;closed&#34;</span>,`+"\n", at+"/redeliver", at+"/payload", `hx-trigger="every 2s"`)
 	// What a row opens to has the same, and outcomes stay current until the runs have ended.
 	_, _, peek := h.get(at + "/peek")
 	h.wants("peek", peek, "Triage", "Picky", "&#34;action&#34;", at)

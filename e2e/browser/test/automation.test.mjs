@@ -107,6 +107,28 @@ test("W-15 a trial begins with the newest delivery that the automation listens t
   await context.close();
 });
 
+test("I-2 fields of a stored delivery are chosen for the filter, without JavaScript too", async () => {
+  const { factory, hook } = await works("Chosen");
+  await hook.send("issues", { action: "opened", issue: { number: 7, labels: [{ name: "bug" }] } });
+  for (const javaScriptEnabled of [true, false]) {
+    const { page, context, complaints } = await member(browser, server.url, { javaScriptEnabled });
+    await page.goto(`/factories/${factory.uid}/automations/new`);
+    await page.getByLabel("Name", { exact: true }).fill("typed before");
+    await page.getByRole("button", { name: "Choose from a delivery" }).click();
+    await page.getByRole("button", { name: "issue.labels.name" }).click();
+    await page.locator("textarea", { hasText: "bug" }).waitFor();
+    await page.getByRole("button", { name: "action" }).click();
+    await page.locator("textarea", { hasText: "opened" }).waitFor();
+    await page.getByRole("button", { name: "Test" }).click();
+    await page.getByText("Would trigger", { exact: true }).waitFor();
+    assert.equal(await page.locator("tr.pass").count(), 2);
+    assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "typed before");
+    if (javaScriptEnabled) await soundHere(page, "automation form with fields of a delivery");
+    assert.deepEqual(complaints, []);
+    await context.close();
+  }
+});
+
 test("I-2 an automation is run by hand, without JavaScript too", async () => {
   const { factory } = await works("By hand");
   const made = await server.api(`/factory/${factory.uid}/automations`, {

@@ -306,6 +306,31 @@ test("W-11 deliveries appear on an open page and open in place", async () => {
   assert.deepEqual(complaints, []);
 });
 
+test("I-2 a payload is in colours, its parts fold, and all of it is copied", async () => {
+  const hook = await shop.hook({ name: "folded" });
+  const body = { action: "opened", issue: { number: 7, labels: [{ name: "bug" }] } };
+  assert.equal(await send(hook, hook.secret, JSON.stringify(body)), 202);
+  const [delivery] = await shop.deliveries(hook.uid);
+  const { page, context, complaints } = await member(browser, server.url);
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await page.goto(`${shop.page}/${hook.uid}/deliveries/${delivery.delivery_id}`);
+  const payload = page.locator(".payload");
+  const [key, text] = await Promise.all([".key", ".string"].map((one) => payload.locator(one).first().evaluate((part) => getComputedStyle(part).color)));
+  assert.notEqual(key, text);
+  const lines = await payload.evaluate((one) => Math.round(one.scrollHeight / Number.parseFloat(getComputedStyle(one).lineHeight)));
+  await payload.locator("summary", { hasText: '"issue"' }).click();
+  assert.equal(await payload.getByText('"bug"').isVisible(), false);
+  assert.ok(lines >= 10 && lines <= 13, `${lines} lines of 11`);
+  await page.getByRole("button", { name: "Copy payload" }).click();
+  await page.getByText("Copied").waitFor();
+  assert.deepEqual(JSON.parse(await page.evaluate(() => navigator.clipboard.readText())), body);
+  await payload.locator("summary", { hasText: '"issue"' }).press("Enter");
+  await payload.getByText('"bug"').waitFor();
+  await soundHere(page, "delivery with a payload that folds");
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("W-15 redeliver: first what would start, then it does, and both are linked", async () => {
   const { page, complaints } = someone;
   const hook = await shop.hook({ name: "repeated" });
@@ -334,7 +359,7 @@ test("S-5 payloads of HTML, script, right-to-left marks and a huge line are text
   assert.equal(await send(hook, hook.secret, body), 202);
   const [delivery] = await shop.deliveries(hook.uid);
   await page.goto(`${shop.page}/${hook.uid}/deliveries/${delivery.delivery_id}`);
-  const shown = await page.locator("pre.payload").textContent();
+  const shown = await page.locator(".payload").textContent();
   assert.ok(shown.includes("</pre><script>window.broken=1</script>") && shown.length <= 65536, shown.slice(0, 200));
   assert.equal(await page.evaluate(() => window.broken), undefined);
   const [width, room] = await page.evaluate(() => [document.documentElement.scrollWidth, document.documentElement.clientWidth]);
@@ -346,7 +371,7 @@ test("S-5 payloads of HTML, script, right-to-left marks and a huge line are text
   assert.equal(Buffer.concat(chunks).toString(), body);
   await page.goto(`${shop.page}/${hook.uid}`);
   await page.locator("details.delivery summary").click();
-  await page.locator(".peek pre.payload").waitFor();
+  await page.locator(".peek .payload").waitFor();
   assert.equal(await page.evaluate(() => window.broken), undefined);
   assert.deepEqual(complaints, []);
 });
@@ -426,7 +451,7 @@ looks("I-2 pages of webhooks break no rule of accessibility, in both themes, wid
     settled: async (page, name) => {
       if (name !== "webhook") return;
       await page.locator("details.delivery summary").first().click();
-      await page.locator(".peek pre.payload").waitFor();
+      await page.locator(".peek .payload").waitFor();
     },
   });
 });

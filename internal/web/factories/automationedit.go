@@ -106,14 +106,18 @@ func (s pages) saveAutomation(r *page.Request) error {
 
 // draftAutomation answers questions about a form that is not saved: with a part of the
 // page for htmx, with the whole page for browsers without scripts. The question is in
-// "do": add:PROVIDER, remove:N, moretool, lesstool:N, check:N, try or backtest.
+// "do": add:PROVIDER, remove:N, moretool, lesstool:N, check:N, fields:N, use:N:PATH, try or backtest.
 func (s pages) draftAutomation(r *page.Request) error {
 	form, stored, err := s.typedForm(r, r.PostFormValue("uid"))
 	if err != nil {
 		return err
 	}
 	do, what, _ := strings.Cut(r.PostFormValue("do"), ":")
-	at, _ := strconv.Atoi(what)
+	number, path, _ := strings.Cut(what, ":")
+	at, _ := strconv.Atoi(number)
+	if slices.Contains([]string{"check", "fields", "use"}, do) && (at < 0 || at >= len(form.Triggers)) {
+		return lineshaft.Invalid("do", "there is no trigger %d", at)
+	}
 	part, data := "triggers", any(form)
 	switch do {
 	case "moretool", "lesstool":
@@ -129,11 +133,13 @@ func (s pages) draftAutomation(r *page.Request) error {
 			form.Triggers[i].Index, form.Triggers[i].Check.Index = i, i
 		}
 	case "check":
-		if at < 0 || at >= len(form.Triggers) {
-			return lineshaft.Invalid("do", "there is no trigger %d", at)
-		}
 		form.Triggers[at].Check.Told = true
 		part, data = "check", form.Triggers[at].Check
+	case "fields":
+		s.offerFields(r, form, &form.Triggers[at])
+		part, data = "fields", form.Triggers[at]
+	case "use":
+		s.useField(r, form, &form.Triggers[at], path)
 	case "try":
 		sound, mistakes := form.soundTriggers()
 		if form.Trial = s.try(r, form.Factory.UID, sound, form.Subject); mistakes > 0 {

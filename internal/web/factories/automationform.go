@@ -218,6 +218,9 @@ type triggerForm struct {
 	Check           triggerCheck
 	// Fresh is set for one that was just added.
 	Fresh bool
+	// Fields are those of a delivery that the filter can ask for; FieldsProblem says why there are none.
+	Fields        []payloadField
+	FieldsProblem string
 	// Draft is where it is checked, NewHook where a webhook is made.
 	Draft, NewHook string
 	// read is the trigger that the form says.
@@ -226,6 +229,11 @@ type triggerForm struct {
 
 // Filtered says that the trigger has a text of conditions.
 func (t triggerForm) Filtered() bool { return t.Provider != lineshaft.ProviderSchedule }
+
+// Payloads says that the filter may ask something of payloads.
+func (t triggerForm) Payloads() bool {
+	return t.Provider == lineshaft.ProviderWebhook || t.Events != nil
+}
 
 // Example is a text to begin with.
 func (t triggerForm) Example() string {

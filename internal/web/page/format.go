@@ -34,6 +34,7 @@ func funcs(list assets) template.FuncMap {
 		"state":   StateName,
 		"source":  SourceName,
 		"dict":    dict,
+		"paint":   Paint,
 		"join":    strings.Join,
 		"list":    func(texts ...string) []string { return texts },
 

@@ -21,7 +21,7 @@
   document.addEventListener("click", async (event) => {
     const button = event.target.closest("[data-copy]");
     if (!button) return;
-    const text = button.copyFrom?.() ?? button.parentElement.querySelector("pre, code, input");
+    const text = button.copyFrom?.() ?? button.parentElement.querySelector("pre, .payload, code, input");
     const words = button.querySelector("span");
     const plain = text.cloneNode(true);
     for (const link of plain.querySelectorAll(".rest")) link.remove(); // it says that there is more, and is none of it
