@@ -234,6 +234,17 @@ test("I-2 the senders that most people look for come first", async () => {
   assert.deepEqual((await page.locator(".kinds.tight .kind").allTextContents()).slice(0, 4), ["GitHub", "GitLab", "Slack", "Linear"]);
 });
 
+test("I-2 senders and kinds to choose from stand in columns of one width", async () => {
+  const { page } = someone;
+  await page.goto(`${shop.page}/new`);
+  for (const list of ["providers", "others"]) {
+    const cards = await page.locator(`[aria-labelledby=${list}] .kind`).evaluateAll((all) => all.map((one) => one.getBoundingClientRect().toJSON()));
+    assert.ok(cards.length > 3, `${cards.length} cards`);
+    assert.equal(new Set(cards.map((card) => Math.round(card.width))).size, 1, `widths of ${list}: ${cards.map((card) => card.width)}`);
+    assert.ok(new Set(cards.map((card) => Math.round(card.left))).size < 10, `the cards of ${list} begin anywhere`);
+  }
+});
+
 test("W-18 a test event is signed by the server, taken like any delivery, and marked", async () => {
   const { page, complaints } = someone;
   const hook = await shop.hook({ name: "tried here", auth_mode: "signature", signature_scheme: "github" });
