@@ -185,3 +185,31 @@ looks("I-2 a filter holds as soon as it is chosen with a pointer, and with the k
   await context.close();
   await plain.context.close();
 });
+
+looks("I-2 fields beside each other are equally high, and a long choice ends in dots", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  for (const address of ["/agents/new", "/schedules/new", "/keys/new"]) {
+    await page.goto(address);
+    const rows = await page.$$eval(".pair", (pairs) => pairs.flatMap((pair) => {
+      const fields = [...pair.querySelectorAll(":scope > .field > :is(input, select)")].map((one) => one.getBoundingClientRect());
+      return [...new Set(fields.map((one) => Math.round(one.top)))].map((top) => fields.filter((one) => Math.round(one.top) === top).map((one) => Math.round(one.height)));
+    }));
+    assert.ok(rows.some((row) => row.length > 1), `${address} has no fields beside each other`);
+    for (const row of rows) assert.equal(new Set(row).size, 1, `${address}: heights ${row}`);
+  }
+  assert.equal(await page.locator("#expires").evaluate((one) => getComputedStyle(one).textOverflow), "ellipsis");
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+looks("I-2 the foot of the menu begins where the menu does", async () => {
+  const { page, context } = await member(browser, server.url);
+  await page.goto("/");
+  const [menu, links] = await page.evaluate(() => {
+    const words = (one) => { const range = document.createRange(); range.selectNodeContents(one); return Math.round(range.getBoundingClientRect().left); };
+    return [words(document.querySelector(".menu-group h2")), [...document.querySelectorAll(".menu-foot :is(p > *:first-child, form > button:first-of-type)")].map(words)];
+  });
+  assert.ok(links.length > 4, `${links.length} lines`);
+  for (const left of links) assert.ok(Math.abs(left - menu) < 3, `a line of the foot begins at ${left}, the menu at ${menu}`);
+  await context.close();
+});
