@@ -147,7 +147,7 @@ func TestX14EnvironmentShowsItsStarts(t *testing.T) {
 		drafts = append(drafts, lineshaft.NewDraft(lineshaft.EventNotice, time.Now(), data))
 	}
 	s.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: job.LastEvent + 1, Events: drafts})
-	s.shows(at, "Prepared</h2>", "1 warm start,", "1 cold", "4f0c9a1b7d2e", "build-1", "700", "files", "1 min 30 s",
+	s.shows(at, "Prepared</h2>", "1 warm start,", "1 cold", "4f0c9a1b7d2e", "build-1", "700", "files", "1 min 30 s", "> hit<", "!> hits<",
 		"/runs/"+run, "is&lt;/i&gt; new", "!<i>is")
 }
 

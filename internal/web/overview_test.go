@@ -52,7 +52,7 @@ func TestI2OverviewShowsWhatHappened(t *testing.T) {
 	for _, path := range []string{"/", "/?range=1h", "/?range=24h", "/?range=7d"} {
 		text := s.shows(path,
 			`href="/runs/`+bad+`"`, `href="/runs/`+asking+`"`, "Waiting for your answer", "&lt;script&gt;alert(1)", "&lt;/p&gt;&lt;img src=x",
-			"50%", "1 failed", "1 needs an answer", "oldest for", "2 runs ended: 1 succeeded, 1 failed, 0 ended in an error, 0 were cancelled.",
+			"50%", "1 failed", "1 needs an answer", "oldest waiting", "2 runs ended: 1 succeeded, 1 failed, 0 ended in an error, 0 were cancelled.",
 			`<rect class="succeeded"`, `<rect class="failed"`, `<path class="p50" d="M`, "The agent&#39;s program failed", "Show as a table", `aria-current="true"`,
 			"1 succeeded, 1 failed", "!<img", "!NaN", "!Three steps", "!<style", "!style=", "!onclick")
 		if n := strings.Count(text, `aria-current="true"`); n != 1 {

@@ -41,10 +41,10 @@ func TestI2CompareWithTheRunBefore(t *testing.T) {
 	at := "/runs/" + last + "/compare"
 	h.shows("/runs/"+last, `href="`+at+`"`)
 	h.shows(at, "/runs/"+bad, "of the same automation", "Failed (run_timeout)", "Succeeded", "$0.50", "main.go",
-		"&#43;2 −1", "opus-9", "model_id", "1 file, &#43;2 −1", "0 files")
+		"&#43;2 −1", "opus-9", "model_id", "1 file, &#43;2 −1", ">none<", "Compared with")
 	h.shows(at+"?with=succeeded", "/runs/"+good, "README.md", "!main.go")
 	h.shows(at+"?with="+bad, "/runs/"+bad, "!of the same automation")
-	h.shows("/runs/"+bad+"/compare", "/runs/"+good, "They have different prompts") // each names its delivery
+	h.shows("/runs/"+bad+"/compare", "/runs/"+good, "The prompts differ") // each names its delivery
 	if status, _, _ := h.get(at + "?with=nobody"); status != http.StatusNotFound {
 		t.Errorf("with nobody: %d", status)
 	}
@@ -60,8 +60,8 @@ func TestI2CompareWithTheRunBefore(t *testing.T) {
 	}
 	third := h.lastRun()
 	second := must(h.control.GetRun(t.Context(), h.admin, first)).Reruns[0].RunID
-	h.shows("/runs/"+third.ID+"/compare", "/runs/"+second+`"`, "the attempt before", "Both have the same prompt")
-	h.shows("/runs/"+second+"/compare", "/runs/"+first+`"`, "the attempt before")
+	h.shows("/runs/"+third.ID+"/compare", "/runs/"+second+`"`, "the previous attempt", "Both have the same prompt")
+	h.shows("/runs/"+second+"/compare", "/runs/"+first+`"`, "the previous attempt")
 	// A key of another factory sees neither.
 	h.as(lineshaft.RoleViewer, h.another("Far away", "builds").factory)
 	for _, path := range []string{at, at + "?with=" + bad} {

@@ -94,13 +94,22 @@ func newChart(id, title string, slots []Slot, all []Series) Chart {
 
 // Stacked draws a bar for each slot, the series on top of each other.
 func Stacked(id, title string, slots []Slot, all []Series) Chart {
-	c := newChart(id, title, slots, all)
+	return stacked(newChart(id, title, slots, all), roundCount, shortCount)
+}
+
+// Dollars is Stacked for amounts of money, which may be fractions.
+func Dollars(id, title string, slots []Slot, all []Series) Chart {
+	return stacked(newChart(id, title, slots, all), roundDollars, shortDollars)
+}
+
+func stacked(c Chart, round func(float64) float64, short func(float64) string) Chart {
+	slots, all := c.Slots, c.Series
 	most := 0.0
 	for i := range slots {
 		most = max(most, sumAt(all, i))
 	}
-	top := roundCount(most)
-	c.High, c.Middle = shortCount(top), shortCount(top/2)
+	top := round(most)
+	c.High, c.Middle = short(top), short(top/2)
 	width := chartWidth / float64(max(len(slots), 1))
 	for i := range slots {
 		base := 0.0
@@ -186,6 +195,16 @@ func roundCount(v float64) float64 {
 	return 10 * power
 }
 
+// roundDollars is an amount that is not below v, and whose half is whole cents.
+func roundDollars(v float64) float64 {
+	for _, top := range []float64{.02, .1, .2, .4, 1} {
+		if v <= top {
+			return top
+		}
+	}
+	return roundCount(v)
+}
+
 // roundSeconds is a duration that people like to read and that is not below v.
 func roundSeconds(v float64) float64 {
 	for _, top := range []float64{.1, .2, .5, 1, 2, 4, 10, 20, 30, 60, 120, 240, 600, 1200, 1800, 3600, 7200, 4 * 3600, 6 * 3600, 12 * 3600, 86400} {
@@ -220,6 +239,14 @@ func shortCount(v float64) string {
 		}
 	}
 	return Trim(v)
+}
+
+// shortDollars is an amount for the axis.
+func shortDollars(v float64) string {
+	if v != math.Trunc(v) {
+		return fmt.Sprintf("$%.2f", v)
+	}
+	return "$" + shortCount(v)
 }
 
 // Trim writes a number with no more than one digit behind the point.

@@ -57,8 +57,22 @@ func TestChartsCanAlwaysBeDrawn(t *testing.T) {
 			t.Parallel()
 			all := []Series{{Name: "a", Class: "a", Values: values}, {Name: "b", Class: "b", Values: values}}
 			field(t, Stacked("bars", "Bars", slotsOf(len(values)), all))
+			field(t, Dollars("dollars", "Dollars", slotsOf(len(values)), all))
 			field(t, Steps("steps", "Steps", slotsOf(len(values)), all))
 		})
+	}
+}
+
+// Amounts below a dollar fill their chart, and the axis says what they are.
+func TestDollarsHaveTheirSign(t *testing.T) {
+	t.Parallel()
+	for amount, want := range map[float64][2]string{
+		0: {"$0.02", "$0.01"}, .51: {"$1", "$0.50"}, .08: {"$0.10", "$0.05"}, 1: {"$1", "$0.50"}, 1.5: {"$2", "$1"}, 37: {"$40", "$20"}, 15e3: {"$20 k", "$10 k"},
+	} {
+		c := Dollars("x", "X", slotsOf(1), []Series{{Values: []float64{amount}}})
+		if got := [2]string{c.High, c.Middle}; got != want {
+			t.Errorf("the axis of $%g has %q, want %q", amount, got, want)
+		}
 	}
 }
 

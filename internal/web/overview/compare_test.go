@@ -31,7 +31,7 @@ func TestI2NumbersStandBesideThoseOfBefore(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"Ended": "7", "Success rate": "50%", "Median at work": "90 s", "Median to start": "", "Running": "", "Queued": "",
+		"Ended": "7", "Success rate": "50%", "Median duration": "90 s", "Median to start": "", "Running": "", "Queued": "",
 	} {
 		if got[name] != want {
 			t.Errorf("%s before: %q, want %q", name, got[name], want)

@@ -97,7 +97,7 @@ func newOverviewData(view *overview.Overview) overviewData {
 	data.Notices = notices(view)
 	data.Throughput = throughput(view)
 	data.Start = latencyChart("start", "Time to start", view, func(p overview.Period) overview.Latency { return p.Start })
-	data.Work = latencyChart("work", "Time at work", view, func(p overview.Period) overview.Latency { return p.Work })
+	data.Work = latencyChart("work", "Duration", view, func(p overview.Period) overview.Latency { return p.Work })
 	data.States = stateRows(view)
 	data.Failures = reasonRows(view)
 	if len(view.Spent) > 0 {
@@ -279,7 +279,7 @@ func tiles(view *overview.Overview) []tile {
 	queue := tile{Name: "Queued", Value: activeCount(active[lineshaft.Queued]), Note: "nothing waits"}
 	queue.Href = within(view, "/runs", "state", "QUEUED")
 	if !view.OldestQueued.IsZero() {
-		queue.Note = "oldest for " + page.Roughly(view.At.Sub(view.OldestQueued))
+		queue.Note = "oldest waiting " + page.Roughly(view.At.Sub(view.OldestQueued))
 	}
 	run := tile{Name: "Running", Value: activeCount(running), Note: "none needs an answer"}
 	run.Href = within(view, "/runs", "state", "PENDING", "state", "CLAIMED", "state", "INPROGRESS")
@@ -298,7 +298,7 @@ func tiles(view *overview.Overview) []tile {
 	if total.Cancelled > 0 {
 		ended.Note = page.Count(total.Cancelled) + " cancelled"
 	}
-	start, work := latencyTile("Median to start", total.Start), latencyTile("Median at work", total.Work)
+	start, work := latencyTile("Median to start", total.Start), latencyTile("Median duration", total.Work)
 	start.Href, work.Href = ended.Href, ended.Href
 	compare(view, &ended, &success, &start, &work)
 	list := []tile{run, queue, ended, success, start, work}
@@ -367,7 +367,7 @@ func spentChart(spent []overview.DaySpending, factory string) chart.Chart {
 		one.Texts = append(one.Texts, text)
 		all += day.CostMicros
 	}
-	c := chart.Stacked("spending", "Spending by day", days, []chart.Series{one})
+	c := chart.Dollars("spending", "Spending by day", days, []chart.Series{one})
 	c.Desc = fmt.Sprintf("In the last %d days, runs in factories cost %s.", len(days), page.Dollars(all))
 	if all == 0 {
 		c.Empty = "Nothing was spent in the last days."
@@ -415,7 +415,10 @@ func percent(part, whole int64) string {
 	if whole <= 0 {
 		return "–"
 	}
-	tenths := math.Floor(float64(part) / float64(whole) * 1000)
+	tenths := math.Round(float64(part) / float64(whole) * 1000)
+	if part < whole {
+		tenths = min(tenths, 999) // all is said of all only
+	}
 	if tenths == 1000 || math.Mod(tenths, 10) == 0 {
 		return fmt.Sprintf("%.0f%%", tenths/10)
 	}

@@ -30,7 +30,7 @@ func TestWordsForNumbers(t *testing.T) {
 	for _, test := range []struct {
 		part, whole int64
 		want        string
-	}{{0, 0, "–"}, {0, 3, "0%"}, {3, 3, "100%"}, {999_999, 1_000_000, "99.9%"}, {1, 2, "50%"}, {2, 3, "66.6%"}} {
+	}{{0, 0, "–"}, {0, 3, "0%"}, {3, 3, "100%"}, {999_999, 1_000_000, "99.9%"}, {1, 2, "50%"}, {2, 3, "66.7%"}, {7, 9, "77.8%"}, {1, 3, "33.3%"}} {
 		if got := percent(test.part, test.whole); got != test.want {
 			t.Errorf("%d of %d is %q, want %q", test.part, test.whole, got, test.want)
 		}

@@ -2,8 +2,8 @@ package runs
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
+	"math"
 	"net/url"
 	"slices"
 	"time"
@@ -52,7 +52,7 @@ func (s pages) runComparePage(r *page.Request) (page.Page, error) {
 	data := compareData{Run: run}
 	with := cmp.Or(r.URL.Query().Get("with"), "before")
 	at := page.Under("runs", run.ID, "compare")
-	for _, one := range []struct{ value, name string }{{"before", "The run before"}, {"succeeded", "The last that succeeded"}} {
+	for _, one := range []struct{ value, name string }{{"before", "Previous run"}, {"succeeded", "Last successful run"}} {
 		data.Links = append(data.Links, compareLink{one.name, page.WithQuery(at, url.Values{"with": {one.value}}), with == one.value})
 	}
 	id := with
@@ -82,9 +82,9 @@ func (s pages) runBefore(r *page.Request, run *lineshaft.Run, succeeded bool) (i
 		if err == nil {
 			at := slices.IndexFunc(first.Reruns, func(one lineshaft.Rerun) bool { return one.Attempt == run.Attempt-1 })
 			if at >= 0 {
-				return first.Reruns[at].RunID, "the attempt before", nil
+				return first.Reruns[at].RunID, "the previous attempt", nil
 			}
-			return first.ID, "the attempt before", nil
+			return first.ID, "the previous attempt", nil
 		}
 		if lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
 			return "", "", err
@@ -116,7 +116,7 @@ func (s pages) compare(r *page.Request, d *compareData) error {
 	row := func(name, mine, other, change string) {
 		d.Rows = append(d.Rows, compareRow{name, mine, other, change, mine != other})
 	}
-	row("Result", resultOf(a), resultOf(b), "")
+	row("State", resultOf(a), resultOf(b), "")
 	row("Waited", page.Took(waited(a)), page.Took(waited(b)), howMuchLonger(waited(a), waited(b)))
 	row("Worked", page.Took(a.RunTime), page.Took(b.RunTime), howMuchLonger(a.RunTime, b.RunTime))
 	row("Cost", page.Dollars(a.Usage.CostMicros), page.Dollars(b.Usage.CostMicros), percentMore(a.Usage.CostMicros, b.Usage.CostMicros))
@@ -158,7 +158,12 @@ func percentMore(a, b int64) string {
 	if b == 0 || a == b {
 		return ""
 	}
-	return fmt.Sprintf("%+.0f%%", 100*float64(a-b)/float64(b))
+	percent := math.Round(100 * float64(a-b) / float64(b))
+	sign := ""
+	if percent > 0 {
+		sign = "+"
+	}
+	return sign + page.Count(int64(percent)) + "%"
 }
 
 // compareChanges lists the files that either run has edited.
@@ -172,10 +177,13 @@ func (s pages) compareChanges(r *page.Request, d *compareData) error {
 		d.Cut = d.Cut || changed.Cut
 		for _, f := range changed.Files {
 			both := lines[f.Path]
-			both[i] = fmt.Sprintf("+%d −%d", f.Added, f.Removed)
+			both[i] = "+" + page.Count(f.Added) + " −" + page.Count(f.Removed)
 			lines[f.Path] = both
 		}
-		total := fmt.Sprintf("%s, +%d −%d", page.Plural(len(changed.Files), "file", "files"), changed.Added, changed.Removed)
+		total := "none"
+		if n := len(changed.Files); n > 0 {
+			total = page.Plural(n, "file", "files") + ", +" + page.Count(changed.Added) + " −" + page.Count(changed.Removed)
+		}
 		if i == 0 {
 			d.Rows = append(d.Rows, compareRow{Name: "Changes", Mine: total})
 			continue
