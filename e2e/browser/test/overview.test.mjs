@@ -180,3 +180,20 @@ test("S-3 a viewer sees the numbers and no button", async () => {
   assert.equal(await page.getByRole("link", { name: "New run" }).count(), 0);
   await context.close();
 });
+
+looks("I-2 the rows of the overview's numbers are full, however wide the screen", async () => {
+  await server.api("/factory", { body: { name: "Works" } }); // for what was spent
+  const { page, context } = await member(browser, server.url);
+  for (const width of [360, 1280, 1600]) {
+    await page.setViewportSize({ width, height: 900 });
+    await page.goto("/");
+    await page.locator(".numbers .card").first().waitFor();
+    const ends = await page.$$eval(".numbers .card", (cards) => {
+      const rows = new Map();
+      for (const { top, right } of cards.map((one) => one.getBoundingClientRect())) rows.set(Math.round(top), Math.round(right));
+      return [...rows.values()];
+    });
+    assert.equal(new Set(ends).size, 1, `at ${width} the rows end at ${ends}`);
+  }
+  await context.close();
+});
