@@ -44,7 +44,7 @@ func TestI2EnvironmentIsMadeChangedAndDeleted(t *testing.T) {
 	if found = must(s.control.GetEnvironment(t.Context(), s.admin, uid)); !reflect.DeepEqual(found.Config, lineshaft.EnvironmentConfig{Name: "shop 2"}) {
 		t.Errorf("changed to %+v", found.Config)
 	}
-	s.shows(at+"/delete", started.RunID, "!Delete environment</button>")
+	s.shows(at+"/delete", started.RunID, "<bdi>in it</bdi>", "!Delete environment</button>")
 	s.sends(at+"/delete", nil, http.StatusConflict, "", "in use by run")
 	must(s.control.Cancel(t.Context(), s.admin, started.RunID, false, nil))
 	s.shows(at+"/delete", "Delete environment</button>")

@@ -121,7 +121,8 @@ test("I-2 an environment grows and shrinks by rows, is changed and deleted", asy
   await button(page, "Save").click();
   await notice(page, "The environment is changed");
   await link(page, "Delete environment").click();
-  await link(page, runID).waitFor();
+  await page.waitForURL("**/delete");
+  await link(page, "Uses it").waitFor();
   await server.cancel(runID);
   await page.reload();
   await button(page, "Delete environment").click();

@@ -18,8 +18,9 @@ type Removal struct {
 	// Gone is what goes or stops with it; Effects say what happens then, and what stays.
 	Gone    []string
 	Effects []string
-	// Uses keep it from going.
-	Uses secrets.Uses
+	// Uses keep it from going; RunTitle is of the run among them.
+	Uses     secrets.Uses
+	RunTitle string
 	// Action is where the answer goes, Back where to go without one. To is where to go after the
 	// removal, unless that is the section, and Done the notice there.
 	Action, Back, To, Done string

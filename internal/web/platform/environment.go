@@ -115,9 +115,15 @@ func (s pages) askDeleteEnvironment(r *page.Request) (page.Removal, error) {
 	}
 	uses, err := s.Control.EnvironmentUses(r.Context(), r.Caller, found.UID)
 	at, name := page.Under("environments", found.UID), found.Config.Name
+	title := ""
+	if uses.RunID != "" {
+		if run, err := s.Control.GetRun(r.Context(), r.Caller, uses.RunID); err == nil { // else its id will do
+			title = run.Title
+		}
+	}
 	return page.Removal{
-		Section: "environments", Crumbs: page.Way("environments").To(name, at), Kind: "environment", Name: name, Verb: "Delete", Uses: uses, Back: at,
+		Section: "environments", Crumbs: page.Way("environments").To(name, at), Kind: "environment", Name: name, Verb: "Delete", Uses: uses, RunTitle: title, Back: at,
 		ID: found.UID, Done: "The environment is deleted.",
-		Effects: []string{"No factory, agent, automation or schedule names it, and no run is in it.", "Runs that were in it stay as they are."},
+		Effects: []string{"No factory, agent, automation or schedule uses it, and no run is in it.", "Past runs keep their logs."},
 	}, err
 }
