@@ -165,8 +165,8 @@ func TestI2NotificationListTellsTheState(t *testing.T) {
 	}
 	text := w.shows("/notifications", `href="`+ok+`"`, "!of-the-query", "!<b>Shop", "!<i>doctor", "!No notifications yet")
 	for id, want := range map[string][]string{
-		healthy.ID: {">Enabled<", "Every end", "https://hooks.example<", "failure </span><span class=\"muted\">never"},
-		failing.ID: {">Failing<", "Every change", "success </span><span class=\"muted\">never"},
+		healthy.ID: {">Enabled<", "Run ended", "https://hooks.example<", "failure </span><span class=\"muted\">never"},
+		failing.ID: {">Failing<", "Every state change", "success </span><span class=\"muted\">never"},
 		gone.ID:    {">Given up<", "Blocked, failed"},
 		off.ID:     {">Disabled<", "named <bdi>build &lt;i&gt;doctor&lt;/i&gt;</bdi>", "in <bdi>&lt;b&gt;Shop&lt;/b&gt;</bdi>"},
 	} {
@@ -199,7 +199,7 @@ func TestI2NotificationPageTellsWhatItIs(t *testing.T) {
 	w.shows(at, "https://hooks.example/ok?token=x", "Ask &lt;i&gt;Ada", ">Blocked<", "named <bdi>doctor</bdi>, in", `href="/factories/`+shop+`"`,
 		"Nothing was sent yet", "Send a test", "webhook-signature", "!"+made.Secret, "!Old secret", "!gave up", `hx-trigger="every 2s"`)
 	every, _ := w.endpoint(notify.NewNotification{URL: "ok"})
-	w.shows(every, "Every change", "<dd>all</dd>", "<bdi>hooks.example</bdi>")
+	w.shows(every, "Every state change", "<dd>all</dd>", "<bdi>hooks.example</bdi>")
 	for _, path := range []string{"/notifications/nobody", "/notifications/01890000-0000-7000-8000-000000000000", at + "/deliveries/nobody"} {
 		if status, _, _ := w.get(path); status != http.StatusNotFound {
 			t.Errorf("%s: %d", path, status)
@@ -217,7 +217,7 @@ func TestC1GivenUpAndEnabledAgain(t *testing.T) {
 	w.shows(at, "The server gave up", "it answered 410 Gone", `action="`+at+`/enable"`, "!Send a test", "!"+at+"/disable")
 	w.shows("/", `href="`+at+`"`, "It no longer gets callbacks", "it answered 410 Gone")
 	w.receiver.mend()
-	w.sends(at+"/enable", nil, http.StatusOK, at, "Enabled. What waits", "Send a test")
+	w.sends(at+"/enable", nil, http.StatusOK, at, "Enabled. Waiting callbacks", "Send a test")
 	w.shows(at, "!The server gave up", ">Failing<") // until something gets through
 	w.shows("/", "!It no longer gets callbacks")
 	w.test(made)
@@ -238,7 +238,7 @@ func TestC1FailingAndDisabled(t *testing.T) {
 		t.Errorf("a test of a disabled one: %d", status)
 	}
 	w.receiver.mend()
-	w.sends(at+"/enable", nil, http.StatusOK, at, "younger than 72 hours is sent now")
+	w.sends(at+"/enable", nil, http.StatusOK, at, "from the last 72 hours are sent now")
 	w.send()
 	w.shows(at, ">Enabled<", "It answered 204", "2 attempts")
 }
@@ -263,7 +263,7 @@ func TestI2DeleteNotification(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	at, _ := w.endpoint(notify.NewNotification{Name: "<b>Chat</b>", URL: "ok?token=of-the-query"})
-	w.shows(at+"/delete", "Delete <bdi>&lt;b&gt;Chat", "https://hooks.example.", "cannot be undone", "its log", "!of-the-query")
+	w.shows(at+"/delete", "Delete <bdi>&lt;b&gt;Chat", "https://hooks.example.", "cannot be undone", "its callback log", "!of-the-query")
 	if len(w.all()) != 1 {
 		t.Fatal("the question alone deleted it")
 	}
@@ -351,14 +351,14 @@ func TestS3LimitedKeyAndNotificationPages(t *testing.T) {
 			}
 		}
 	}
-	w.shows("/notifications/new", "Your key is limited to factories: mark at least one", "Own works", "!Foreign works")
+	w.shows("/notifications/new", "Your key is limited to factories: select at least one", "Own works", "!Foreign works")
 	form := url.Values{"url": {"https://hooks.example/filled-in"}, "from": {"make"}}
-	w.sends("/notifications", form, http.StatusBadRequest, "", "mark some of them", "https://hooks.example/filled-in")
+	w.sends("/notifications", form, http.StatusBadRequest, "", "select some of them", "https://hooks.example/filled-in")
 	form["factory"] = []string{foreign}
 	w.sends("/notifications", form, http.StatusBadRequest, "", "no factory")
 	form["factory"] = []string{own}
 	w.sends("/notifications", form, http.StatusOK, "", "whsec_")
-	w.sends(mine+"/edit", url.Values{"url": {"https://hooks.example/ok"}}, http.StatusBadRequest, "", "mark some of them")
+	w.sends(mine+"/edit", url.Values{"url": {"https://hooks.example/ok"}}, http.StatusBadRequest, "", "select some of them")
 	w.sends(mine+"/test", nil, http.StatusOK, "", "A test is on its way")
 	for at, made := range hidden {
 		if n := w.stored(made.ID); n.Enabled {
@@ -413,7 +413,7 @@ func TestI2NotificationPageIsLive(t *testing.T) {
 	if status, part = ask(part); status != http.StatusOK || !strings.Contains(part, "It was disabled") {
 		t.Errorf("disabled: %d\n%s", status, part)
 	}
-	filtered := w.shows(at+"?status=failed", "No callback of the last 30 days has this status")
+	filtered := w.shows(at+"?status=failed", "No callback from the last 30 days has this status")
 	if !strings.Contains(asks.FindString(filtered), "status=failed") {
 		t.Errorf("the filter is lost: %s", asks.FindString(filtered))
 	}
@@ -441,7 +441,7 @@ func TestC1LogNamesTheRuns(t *testing.T) {
 	if found == nil {
 		t.Fatal("no way to a delivery")
 	}
-	text = w.shows(found[1], `href="/runs/`+runID+`"`, "run.state_changed", "webhook-id", "&#34;SUCCEEDED&#34;", "12 ms", "Taken", "!<b>Fix")
+	text = w.shows(found[1], `href="/runs/`+runID+`"><bdi>&lt;b&gt;Fix`, "run.state_changed", "webhook-id", "&#34;SUCCEEDED&#34;", "12 ms", "Accepted", "!<b>Fix")
 	if !slices.ContainsFunc(w.receiver.ids(), func(id string) bool { return strings.Contains(text, "<code>"+id+"</code>") }) {
 		t.Errorf("none of the ids that were sent is there: %v", w.receiver.ids())
 	}

@@ -38,7 +38,7 @@ func TestI2NewNotificationTakesItsForm(t *testing.T) {
 	t.Parallel()
 	w := newTold(t)
 	shop, docs := w.factory("Shop").UID, w.factory("Docs").UID
-	page := w.shows("/notifications/new", "If none is marked, every change is sent", "including those without a factory", "Shop", "Docs")
+	page := w.shows("/notifications/new", "If none is selected, every change is sent", "including those without a factory", "Shop", "Docs")
 	if got := marked(page, "state"); !slices.Equal(got, []string{"SUCCEEDED", "FAILED", "ERROR", "CANCELLED"}) {
 		t.Errorf("a new one hears of %v", got)
 	}

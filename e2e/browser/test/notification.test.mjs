@@ -91,7 +91,8 @@ test("C-1 a run that ends is told, and shows up on an open page without a reload
   await page.locator(".callbacks", { hasText: "It answered 204" }).waitFor();
   assert.deepEqual(await page.evaluate(() => [window.sameDocument, document.activeElement.id]), [true, "edit"]);
   await page.getByRole("link", { name: "<b>Told</b> of" }).click();
-  await page.getByRole("link", { name: run }).click();
+  await page.waitForURL("**/deliveries/*");
+  await page.getByRole("link", { name: "<b>Told</b> of" }).click();
   await page.waitForURL(`**/runs/${run}`);
   await server.api(`/notifications/${made.id}`, { method: "DELETE" });
   assert.deepEqual(complaints, []);
@@ -110,7 +111,7 @@ test("C-1 one that was given up says so on the overview and on its page, and is 
   await page.getByText("The server gave up").waitFor();
   await page.getByText("it answered 410 Gone").first().waitFor();
   await page.getByRole("button", { name: "Enable" }).click();
-  await page.getByText("younger than 72 hours is sent now").waitFor();
+  await page.getByText("from the last 72 hours are sent now").waitFor();
   await page.getByRole("button", { name: "Send a test" }).click();
   await receiver.next();
   await page.locator(".head .tag", { hasText: "Delivered" }).waitFor();

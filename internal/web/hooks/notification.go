@@ -20,7 +20,7 @@ func (s pages) notificationRoutes() []page.Route {
 		page.Get(one, see, page.With(s.findNotification, s.notificationPage)),
 		page.Get(one+"/edit", edit, page.ShowWith("notificationform", s.findNotification, s.editNotificationPage)),
 		page.Post(one+"/edit", edit, page.With(s.findNotification, s.editNotification)),
-		page.Post(one+"/enable", edit, s.switchNotification(true, "Enabled. What waits and is younger than 72 hours is sent now.")),
+		page.Post(one+"/enable", edit, s.switchNotification(true, "Enabled. Waiting callbacks from the last 72 hours are sent now.")),
 		page.Post(one+"/disable", edit, s.switchNotification(false, "Disabled. State changes are not kept for it from now on.")),
 		page.Post(one+"/test", edit, s.testNotification),
 		page.Get(one+"/rotate", edit, page.ShowOf("notificationrotate", s.findNotification, rotateCallbackPage)),
@@ -83,7 +83,7 @@ func (v notificationView) Word() string { _, word := v.mark(); return word }
 // Hears says which changes it is notified of, as far as states select them.
 func (v notificationView) Hears() string {
 	if len(v.States) == 0 {
-		return "Every change"
+		return "Every state change"
 	}
 	var words []string
 	ends := 0
@@ -96,7 +96,7 @@ func (v notificationView) Hears() string {
 		}
 	}
 	if ends == len(words) && ends == len(notificationForm{}.Ends()) {
-		return "Every end"
+		return "Run ended"
 	}
 	return page.Capital(strings.Join(words, ", "))
 }

@@ -11,7 +11,7 @@ import (
 const callbackSecretName = "CALLBACK_SECRET"
 
 // pasteSecret asks for a secret that the user claims to have.
-const pasteSecret = "paste the secret, or let one be made"
+const pasteSecret = "paste the secret, or have one generated"
 
 // callbackSecret is what the receiver must know, in the one answer that ever has it.
 type callbackSecret struct {
@@ -123,7 +123,7 @@ func (s pages) askDeleteNotification(r *page.Request) (page.Removal, error) {
 	return page.Removal{
 		Section: "notifications", Crumbs: v.within("", nil).Crumbs, Kind: "notification", Name: v.Name, Verb: "Delete", Back: v.At,
 		ID: v.ID, Done: "Notification " + v.Name + " is deleted. Nothing more is sent to it.",
-		Gone: []string{"its secret", "its log of callbacks, with those that still wait"},
+		Gone: []string{"its secret", "its callback log, including callbacks that are still waiting"},
 		Effects: []string{
 			"Nothing more is sent to " + v.Target() + ". This cannot be undone; to stop for a while, disable it instead.",
 		},

@@ -168,7 +168,7 @@ func (a shownAttempt) Kind() string {
 func (a shownAttempt) Word() string {
 	switch {
 	case a.Error == "":
-		return "Taken"
+		return "Accepted"
 	case a.StatusCode != 0:
 		return "Refused"
 	}

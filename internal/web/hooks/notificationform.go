@@ -84,7 +84,7 @@ func (f notificationForm) states() []lineshaft.RunState {
 // for the reader to fix, and must not lose what was filled in.
 func (s pages) formAgain(r *page.Request, form notificationForm, of *notificationView, err error) error {
 	if len(r.Caller.FactoryUIDs) > 0 && len(form.Chosen) == 0 && lineshaft.CodeOf(err) == lineshaft.CodeNotAuthorized {
-		err = lineshaft.Invalid("factory_uids", "your key is limited to factories; mark some of them")
+		err = lineshaft.Invalid("factory_uids", "your key is limited to factories; select some of them")
 	}
 	p, formErr := s.notificationFormPage(r, form, of)
 	return r.Again("notificationform", p, cmp.Or(formErr, err))
@@ -113,7 +113,7 @@ func (s pages) createNotification(r *page.Request) error {
 		return s.formAgain(r, form, nil, err)
 	}
 	if made.Secret == "" {
-		return r.Done(page.Under("notifications", made.ID), "Created. Send a test to see whether the receiver takes it.")
+		return r.Done(page.Under("notifications", made.ID), "Created. Send a test to see whether the receiver accepts it.")
 	}
 	return s.showCallbackSecret(r, made, true)
 }
@@ -133,5 +133,5 @@ func (s pages) editNotification(r *page.Request, v notificationView) error {
 	}); err != nil {
 		return s.formAgain(r, form, &v, err)
 	}
-	return r.Done(v.At, "Saved. What waits goes by the new settings.")
+	return r.Done(v.At, "Saved. Waiting callbacks follow the new settings.")
 }
