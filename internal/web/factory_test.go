@@ -102,7 +102,7 @@ func TestF4RevisionsAreShownAndRolledBack(t *testing.T) {
 	s.shows(at+"/revisions", "Revision 3", "changed factory.yaml", "edited here")
 	s.shows(at+"/revisions/3", "in force", "-</td>", "description: first words", "description: other words", "Edited by")
 	s.shows(at+"/revisions/1", "added", "Roll back to this")
-	s.shows(at+"/revisions/2/rollback", "changes", "first words", "Roll back")
+	s.shows(at+"/revisions/2/rollback", ">changed<", "first words", "Roll back")
 	_, _, page := s.post(at+"/revisions/2/rollback", nil)
 	if !strings.Contains(page, "as in revision 2 again") || !strings.Contains(page, "first words") {
 		t.Errorf("rolled back:\n%s", page)

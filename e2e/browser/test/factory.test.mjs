@@ -86,7 +86,7 @@ test("F-5 a factory follows a repository, tells its mistakes and refuses edits",
   await page.goto(at);
   await page.getByRole("link", { name: "Follow a Git repository" }).click();
   await page.getByLabel("Repository").fill(origin.url);
-  await page.getByRole("button", { name: "Follow it" }).click();
+  await page.getByRole("button", { name: "Follow repository" }).click();
   await page.getByText("what it says is in force").waitFor();
   await page.getByRole("heading", { name: "Kept in Git" }).waitFor();
   for (const name of ["Edit", "New automation", "New agent", "New webhook"]) assert.equal(await page.getByRole("link", { name, exact: true }).count(), 0, name);

@@ -119,7 +119,7 @@ test("X-10 what was spent is on the overview and beside the budget, which is set
   await worker.tell(["usage", { model_id: "m-1", input_tokens: 1200, output_tokens: 34, cost_micros: 3_100_000 }]);
   await worker.end();
   await page.goto(`/factories/${uid}/edit`);
-  await page.getByLabel("US dollars a day").fill("25");
+  await page.getByLabel("US dollars per day").fill("25");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("The factory is changed.").waitFor();
   assert.match(await page.locator(".facts").textContent(), /Spent today\s*\$3\.10 of \$25\.00/);
@@ -135,7 +135,7 @@ test("X-10 what was spent is on the overview and beside the budget, which is set
   await page.getByRole("region", { name: "Runs that cost most" }).getByRole("row", { name: /Dear .*\$3\.10/ }).waitFor();
   assert.deepEqual(complaints, []);
   await page.goto(`/factories/${uid}/edit`);
-  await page.getByLabel("US dollars a day").fill("nonsense");
+  await page.getByLabel("US dollars per day").fill("nonsense");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("write an amount in US dollars").waitFor();
   await context.close();
