@@ -261,7 +261,7 @@ func TestW5RotateThroughThePage(t *testing.T) {
 	}
 	h.wants("second overlap", text, "rotate without overlap")
 	_, _, text = h.post(h.at+"/rotate", url.Values{"from": {"own"}, "secret": {"my-own-secret-that-is-long"}})
-	h.wants("own", text, "The new secret is in force")
+	h.wants("own", text, "The new secret is in effect")
 	h.lacks("own", text, "my-own-secret")
 	for name, form := range map[string]url.Values{
 		"overlap": {"overlap_seconds": {"999999999"}}, "no number": {"overlap_seconds": {"soon"}}, "negative": {"overlap_seconds": {"-1"}},
@@ -291,11 +291,11 @@ func TestW4FinishSetUp(t *testing.T) {
 	t.Parallel()
 	h := newHooked(t, factories.NewWebhook{AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe"})
 	_, _, text := h.get(h.at)
-	h.wants("page", text, "Needs its secret", "Enter the secret", "It takes them once it has its secret")
+	h.wants("page", text, "Secret missing", "Enter the secret", "It accepts them once its secret is entered")
 	h.lacks("page", text, h.at+"/enable", "PASTE THE SECRET HERE")
 	_, _, text = h.get(h.at + "/rotate")
 	h.wants("form", text, "Finish set-up", "Save and enable", "Stripe then reveals")
-	h.lacks("form", text, "Make one for me", "The old secret")
+	h.lacks("form", text, "Generate one", "The old secret")
 	if status, _, _ := h.post(h.at+"/rotate", url.Values{"from": {"make"}}); status != http.StatusBadRequest || h.now().Enabled {
 		t.Errorf("without a secret: %d", status)
 	}

@@ -62,7 +62,7 @@ func TestI2DeliveriesOfAllWebhooks(t *testing.T) {
 	h.shows("/deliveries?only=refused", "no signature", "!"+atStarted, "!"+atMissed)
 	h.shows("/deliveries?only=duplicate", "nothing new to start", "!"+atStarted, "!"+atMissed)
 	h.shows("/deliveries?q=BUILDS", atMissed, "no signature", "!"+atStarted)
-	h.shows("/deliveries?only=failed", "None among these")
+	h.shows("/deliveries?only=failed", "No matching deliveries")
 	h.shows("/deliveries?factory="+far.factory, atMissed, "no signature", "!"+atStarted, "&amp;only=started",
 		`name="factory" value="`+far.factory)
 	if status, _, _ := h.get("/deliveries?only=else"); status != http.StatusBadRequest && status != http.StatusUnprocessableEntity {

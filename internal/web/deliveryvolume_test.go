@@ -52,13 +52,13 @@ func TestW18VolumeOfDeliveriesLeadsToThem(t *testing.T) {
 	}
 	h.shows("/deliveries", "5 deliveries came; started: 2, not matched: 1, duplicates: 1, failed to start: 0, refused: 1.",
 		"Show as a table", `only=refused&amp;since=`,
-		"!Counted are the newest")
+		"!Only the newest are counted")
 	// A stretch of time is kept by lists and search, and one without deliveries says so.
-	h.shows("/deliveries?since=2020-01-01T00:00:00Z&until=2020-01-01T01:00:00Z", "Wed 1 Jan 00:00 to Wed 1 Jan 01:00 UTC", "None among these",
+	h.shows("/deliveries?since=2020-01-01T00:00:00Z&until=2020-01-01T01:00:00Z", "Wed 1 Jan 00:00 to Wed 1 Jan 01:00 UTC", "No matching deliveries",
 		`href="/deliveries?only=started&amp;since=2020-01-01T00%3A00%3A00Z&amp;until=2020-01-01T01%3A00%3A00Z"`,
 		`name="since" value="2020-01-01T00:00:00Z"`)
 	h.shows("/deliveries?since=2020-01-01T00:00:00Z", "Since Wed 1 Jan 00:00 UTC", "no signature", "redeliver?since=2020-01-01T00%3A00%3A00Z")
-	h.shows(h.at+"?until=2020-01-01T00:00:00Z", "Until Wed 1 Jan 00:00 UTC", "None among these")
+	h.shows(h.at+"?until=2020-01-01T00:00:00Z", "Until Wed 1 Jan 00:00 UTC", "No matching deliveries")
 	h.shows("/deliveries/redeliver?until=2020-01-01T00:00:00Z", "!/deliveries/redeliver\" method", "!type=\"checkbox\"")
 	for _, wrong := range []string{"range=2h", "since=yesterday", "until=1"} {
 		for _, at := range []string{"/deliveries?", h.at + "?"} {

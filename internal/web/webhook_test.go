@@ -116,7 +116,7 @@ func TestI2WebhookListTellsTheState(t *testing.T) {
 	}
 	h.deliver("1", "{}")
 	_, _, text := h.get("/webhooks")
-	h.wants("list", text, "issues", "Bearer token", "Stripe signature", "Needs its secret", "Disabled", "Token in the URL", "Not listened to", "no delivery yet", "New webhook")
+	h.wants("list", text, "issues", "Bearer token", "Stripe signature", "Secret missing", "Disabled", "Token in the URL", "Not listened to", "no delivery yet", "New webhook")
 	h.lacks("list of one factory", text, "All factories")
 	other, err := h.control.CreateFactory(t.Context(), h.admin, factories.NewFactory{Name: "<b>other</b>"})
 	if err != nil {
@@ -195,7 +195,7 @@ func TestI2WebhookPageTellsWhatItIs(t *testing.T) {
 	if status != http.StatusOK {
 		t.Fatal(status)
 	}
-	h.wants("page", text, "https://hooks.example/webhooks/w/"+h.hook.UID+"/{token}", "X-Own", "Replay guard", "any number a minute",
+	h.wants("page", text, "https://hooks.example/webhooks/w/"+h.hook.UID+"/{token}", "X-Own", "Replay guard", "any number per minute",
 		"/factories/"+h.factory+"/automations/"+a.UID, "No deliveries yet", "ISSUES_WEBHOOK_SECRET", "PASTE THE SECRET HERE")
 	h.lacks("page", text, h.hook.Secret)
 	for _, path := range []string{"/factories/" + h.factory + "/webhooks/nobody", "/factories/nobody/webhooks/" + h.hook.UID} {
@@ -249,7 +249,7 @@ func TestW5SwitchOffAndOn(t *testing.T) {
 		t.Error("it is enabled")
 	}
 	_, _, text = h.post(h.at+"/enable", nil)
-	h.wants("after enable", text, "takes deliveries again", "Disable</button>")
+	h.wants("after enable", text, "accepts deliveries again", "Disable</button>")
 	waiting, err := h.control.CreateWebhook(t.Context(), h.admin, h.factory, factories.NewWebhook{Name: "pay", AuthMode: lineshaft.AuthSignature, SignatureScheme: "stripe"})
 	if err != nil {
 		t.Fatal(err)
@@ -266,7 +266,7 @@ func TestW5DeleteNamesWhatFallsSilent(t *testing.T) {
 	h.automate("Notify", "")
 	delivery := h.deliver("1", `{"a": 1}`)
 	_, _, text := h.get(h.at + "/delete")
-	h.wants("question", text, "2 automations fall silent", "Triage", "Notify")
+	h.wants("question", text, "2 automations get no more deliveries from it", "Triage", "Notify")
 	_, at, text := h.post(h.at+"/delete", nil)
 	h.wants("after at "+at, text, "is deleted")
 	// The log can still be read, and nothing be done with it.

@@ -43,7 +43,7 @@ func TestW3EveryKindIsMadeThroughTheForm(t *testing.T) {
 		from := "make"
 		if kind.Issued {
 			from = "later"
-			h.lacks(kind.Name, form, "Make one for me")
+			h.lacks(kind.Name, form, "Generate one")
 		}
 		h.wants(kind.Name, form, `value="`+from+`"`)
 		status, _, text := h.post(to, url.Values{"kind": {kind.Name}, "name": {"w " + kind.Name}, "from": {from}, "hmac_header": {"X-Sig"}})
@@ -215,7 +215,7 @@ func TestW5WebhookMadeTwiceLeadsToTheFirst(t *testing.T) {
 	if status != http.StatusConflict {
 		t.Errorf("status %d", status)
 	}
-	h.wants("form", text, "exists already", `href="`+h.at+`"`, `href="`+h.at+`/rotate"`)
+	h.wants("form", text, "already exists", `href="`+h.at+`"`, `href="`+h.at+`/rotate"`)
 }
 
 // W-3: what GitHub and GitLab would send names its event, and the page says which.

@@ -16,9 +16,9 @@ test("I-2 with the browser alone, six actions lead from an empty server to a run
   await page.goto("/");
   // The six; whatever needs a seventh fails below.
   await page.getByRole("link", { name: "Start runs from a webhook" }).click();
-  await page.getByRole("combobox", { name: "Who sends?" }).selectOption({ label: "GitHub" });
+  await page.getByRole("combobox", { name: "Sender" }).selectOption({ label: "GitHub" });
   await page.getByRole("button", { name: "Create all three" }).click();
-  await page.getByRole("link", { name: "To the webhook" }).click();
+  await page.getByRole("link", { name: "Open webhook" }).click();
   await page.getByRole("link", { name: "Send test event" }).click();
   await page.getByRole("button", { name: "Send test event" }).click();
   await page.waitForURL("**/deliveries/*");

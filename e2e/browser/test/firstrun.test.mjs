@@ -38,11 +38,11 @@ test("I-2 six actions lead from the overview to a run that a webhook started", a
   };
   await page.goto("/start");
   actions++; // the button of the first steps, which the run of the example has put away
-  await act(page.getByRole("combobox", { name: "Who sends?" }).selectOption({ label: "GitHub" }));
+  await act(page.getByRole("combobox", { name: "Sender" }).selectOption({ label: "GitHub" }));
   await act(page.getByRole("button", { name: "Create all three" }).click());
   await page.getByText("Waiting for the first delivery").waitFor();
   await page.getByText("This address works only on this machine or network").waitFor();
-  assert.equal(await page.getByRole("link", { name: "New automation that listens to it" }).count(), 0, "one listens already");
+  assert.equal(await page.getByRole("link", { name: "New automation for it" }).count(), 0, "one listens already");
   const script = await act(page.locator('pre[aria-label="test command"]').textContent());
   await paste("bash", ["-c", script]);
   const came = page.locator(".wait .callout.good");

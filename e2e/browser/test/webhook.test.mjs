@@ -141,7 +141,7 @@ test("W-4 finish set-up: the secret comes later and enables the webhook", async 
   await page.getByRole("button", { name: "Save and enable" }).click();
   const script = await copied(page, "test command");
   await arrives(page, script.replace(place, "whsec_from_stripe"));
-  await page.getByRole("link", { name: "To the webhook" }).click();
+  await page.getByRole("link", { name: "Open webhook" }).click();
   await page.getByText("Enabled", { exact: true }).waitFor();
   assert.deepEqual(complaints, []);
 });
@@ -169,7 +169,7 @@ test("I-2 the keyboard alone makes a webhook", async () => {
   await tabTo("from");
   await page.keyboard.press("ArrowDown"); // I have one
   await page.locator("#secret").waitFor({ state: "visible" });
-  await page.keyboard.press("ArrowUp"); // Make one for me
+  await page.keyboard.press("ArrowUp"); // Generate one
   await page.keyboard.press("Enter");
   await page.getByText("is ready").waitFor();
   await arrives(page, await copied(page, "test command"));
@@ -187,7 +187,7 @@ test("W-5 disabled is 404, enabled is served again", async () => {
   await page.getByText("Senders get 404 from now on").waitFor();
   assert.equal(await send(hook, hook.secret), 404);
   await page.getByRole("button", { name: "Enable" }).click();
-  await page.getByText("It takes deliveries again").waitFor();
+  await page.getByText("It accepts deliveries again").waitFor();
   assert.equal(await send(hook, hook.secret), 202);
   assert.deepEqual(complaints, []);
 });
@@ -279,14 +279,14 @@ looks("I-2 webhooks of several factories stand in the same columns", async () =>
   for (const one of columns) assert.deepEqual(one, columns[0]);
 });
 
-test("W-5 delete names the automations that fall silent, then it is 404 and the log stays", async () => {
+test("W-5 delete names the automations that it no longer reaches, then it is 404 and the log stays", async () => {
   const { page, complaints } = someone;
   const hook = await shop.hook({ name: "doomed" });
   await shop.automate("Will be silent", hook.uid);
   assert.equal(await send(hook, hook.secret), 202);
   await page.goto(`${shop.page}/${hook.uid}`);
   await page.getByRole("link", { name: "Delete" }).click();
-  await page.getByText("1 automation falls silent").waitFor();
+  await page.getByText("1 automation gets no more deliveries from it").waitFor();
   await page.getByRole("link", { name: "Will be silent" }).waitFor();
   await page.getByRole("button", { name: "Delete webhook" }).click();
   await page.getByText("Webhook doomed is deleted").waitFor();

@@ -29,7 +29,7 @@ func (s pages) webhookRoutes() []page.Route {
 		page.Get(one+"/first", see, page.With(s.findHook, s.firstDelivery)),
 		page.Get(one+"/edit", edit, page.ShowOf("webhookedit", s.findHook, editHookPage)),
 		page.Post(one+"/edit", edit, page.With(s.findHook, s.editWebhook)),
-		page.Post(one+"/enable", edit, page.With(s.findHook, s.switchWebhook(true, "Enabled. It takes deliveries again."))),
+		page.Post(one+"/enable", edit, page.With(s.findHook, s.switchWebhook(true, "Enabled. It accepts deliveries again."))),
 		page.Post(one+"/disable", edit, page.With(s.findHook, s.switchWebhook(false, "Disabled. Senders get 404 from now on."))),
 		page.Get(one+"/rotate", edit, page.ShowOf("webhookrotate", s.findHook, rotatePage)),
 		page.Post(one+"/rotate", edit, page.With(s.findHook, s.rotateWebhook)),

@@ -160,7 +160,7 @@ func (s pages) rotateWebhook(r *page.Request, v hookView) error {
 		return again(err)
 	}
 	if made.Secret == "" && !v.NeedsSecret {
-		return r.Done(v.At, "The new secret is in force.")
+		return r.Done(v.At, "The new secret is in effect.")
 	}
 	return s.showIssued(r, issued{IssuedWebhook: made, Factory: v.Factory, Given: wanted.Secret, After: after})
 }

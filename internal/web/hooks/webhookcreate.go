@@ -180,7 +180,7 @@ func (s pages) wantedWebhook(r *page.Request, form *hookForm) (factories.NewWebh
 			return wanted, lineshaft.Invalid("secret_name", "name the secret, or choose where else it comes from")
 		}
 		if _, err := s.Control.GetSecret(r.Context(), r.Caller, form.SecretName); lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-			return wanted, lineshaft.Invalid("secret_name", "there is no secret %s; create it first, on the page of secrets or with `lineshaft secret create`", form.SecretName)
+			return wanted, lineshaft.Invalid("secret_name", "there is no secret %s; create it first, on the Secrets page or with `lineshaft secret create`", form.SecretName)
 		} else if err != nil {
 			return wanted, err
 		}

@@ -107,7 +107,7 @@ func (t webhookTrial) Script() (string, error) {
 // hookGuide says where a sender wants the URL and the secret, by the kind's name.
 func hookGuide(kind string) string {
 	return map[string]string{
-		"token":             "Give the sender the URL, and let it send the header Authorization with Bearer and the secret. Most tools that can call a URL can do that.",
+		"token":             "Give the sender the URL, and have it send the header Authorization with Bearer and the secret. Most tools that can call a URL can do that.",
 		"url_token":         "Give the sender the URL and nothing else. Anyone who has it can send, so treat it like a password and rotate it when it leaks.",
 		"hmac":              "Give the sender the URL and the secret. It must sign exactly as set up here.",
 		"standard_webhooks": "Enter the URL as an endpoint and the secret as its signing secret. Senders that use Svix work as well.",
@@ -117,8 +117,8 @@ func hookGuide(kind string) string {
 		"circleci":          "Project settings, Webhooks, Add webhook: enter the URL and, as secret token, the secret.",
 		"discord":           "Developer Portal, your application, Webhooks: enter the URL last. Discord asks it for an answer at once.",
 		"dropbox":           "App Console, your app, Webhooks: enter the URL last. Dropbox asks it for an answer at once. The secret is the app secret.",
-		"github":            "Settings of the repository or organization, Webhooks, Add webhook: enter URL and secret, and choose application/json as the content type. Gitea and Forgejo work the same way.",
-		"gitlab":            "Settings of the project or group, Webhooks, Add new webhook: enter the URL and, as secret token, the secret.",
+		"github":            "Repository or organization settings, Webhooks, Add webhook: enter the URL and the secret, and choose application/json as the content type. Gitea and Forgejo work the same way.",
+		"gitlab":            "Project or group settings, Webhooks, Add new webhook: enter the URL and, as secret token, the secret.",
 		"grafana":           "Alerting, Contact points, a webhook contact point: enter the URL and, under HMAC signature, the secret.",
 		"hubspot":           "Developer account, your app, Webhooks: enter the URL as target URL. The secret is the app's client secret.",
 		"intercom":          "Developer Hub, your app, Webhooks: enter the URL and choose topics. The secret is the app's client secret.",
@@ -127,13 +127,13 @@ func hookGuide(kind string) string {
 		"pagerduty":         "Integrations, Generic Webhooks (v3), New webhook: enter the URL. PagerDuty shows the signing secret once.",
 		"sentry":            "Settings, Developer Settings, your integration: enter the URL as webhook URL. The secret is the integration's client secret.",
 		"shopify":           "Settings, Notifications, Webhooks: enter the URL with the format JSON. The secret is shown below the list; for an app it is the client secret.",
-		"slack":             "Your app at Slack, Event Subscriptions: enter the URL as Request URL last. Slack asks it for an answer at once. The secret is the signing secret under Basic Information.",
+		"slack":             "Your Slack app, Event Subscriptions: enter the URL as Request URL last. Slack asks it for an answer at once. The secret is the signing secret under Basic Information.",
 		"square":            "Developer Console, your application, Webhooks, Subscriptions: enter the URL exactly as shown here. Square then shows the signature key.",
 		"stripe":            "Developers, Webhooks, Add endpoint: enter the URL. Stripe then reveals the signing secret (whsec_…).",
-		"twilio":            "Enter the URL, exactly as shown here, where Twilio asks for a webhook. The secret is the auth token of the account.",
+		"twilio":            "Enter the URL, exactly as shown here, where Twilio asks for a webhook. The secret is the account's auth token.",
 		"typeform":          "Your form, Connect, Webhooks: enter the URL and the secret.",
 		"vercel":            "Team settings, Webhooks: enter the URL. Vercel shows the secret once.",
-		"zoom":              "App Marketplace, your app, Event subscriptions: enter the URL last. Zoom asks it for an answer at once. The secret is the secret token of the app.",
+		"zoom":              "App Marketplace, your app, Event subscriptions: enter the URL last. Zoom asks it for an answer at once. The secret is the app's secret token.",
 	}[kind]
 }
 
@@ -142,7 +142,7 @@ func kindWords(kind string) string {
 	return map[string]string{
 		"token":             "Any tool that can send a header. The simplest choice for scripts and CI.",
 		"url_token":         "For senders that can only be given a URL.",
-		"hmac":              "Any other sender that signs with an HMAC; you say how.",
-		"standard_webhooks": "The common format of many services, with Svix.",
+		"hmac":              "Any other sender that signs with an HMAC; you describe how.",
+		"standard_webhooks": "The format that many services share, Svix among them.",
 	}[kind]
 }

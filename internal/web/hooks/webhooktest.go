@@ -45,7 +45,7 @@ func (s pages) sendTest(r *page.Request, v hookView) error {
 		return r.Again("webhooktest", v.page("Send test event", v.within(), data), err)
 	}
 	if s.SendTest == nil {
-		return again(lineshaft.Conflict("this server takes no deliveries"))
+		return again(lineshaft.Conflict("this server accepts no deliveries"))
 	}
 	signed, err := s.Control.SignTestEvent(r.Context(), r.Caller, trigger.TestEvent{
 		FactoryUID: v.Factory.UID, WebhookUID: v.UID, URL: s.WebhookBaseURL + ingressPath + v.UID, Text: data.Text, Event: data.Event,
