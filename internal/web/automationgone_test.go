@@ -35,7 +35,7 @@ func TestI2AutomationOfADeletedWebhook(t *testing.T) {
 	}
 	look(true)
 	s.shows(at, "Choose another webhook", at+"/edit")
-	s.shows("/", "Let it listen to another one")
+	s.shows("/", "Choose another one, or disable it")
 	_, _, _ = s.post(at+"/enable", url.Values{"enabled": {"false"}})
 	if err := s.control.RefreshHooks(t.Context()); err != nil {
 		t.Fatal(err)

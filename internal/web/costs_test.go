@@ -37,7 +37,7 @@ func TestI2CostsByWhoCausedThem(t *testing.T) {
 	h.consume("opus-9", 10, 500_000)
 	byHand := h.lastRun().ID
 	page := h.shows("/costs", "$2.51 and", "works", "Far away", "Triage", "/automations/"+triage.UID, "Picky", "foreman",
-		"opus-9", "haiku-9", "$3.00", "$2.50", "$0.01", "all 3 runs that began", "/runs/"+dear, "/runs/"+byHand,
+		"opus-9", "haiku-9", "$3.00", "$2.50", "$0.01", "all 3 runs that started", "/runs/"+dear, "/runs/"+byHand,
 		"/costs/export?days=7", "Spending by day")
 	if strings.Index(page, "/runs/"+dear) > strings.Index(page, "/runs/"+byHand) {
 		t.Error("the dearest run is not the first")

@@ -32,8 +32,8 @@ func TestI2SettingsShowWhatTheServerRunsWith(t *testing.T) {
 	s.signIn(s.key)
 	status, _, text := s.get("/settings")
 	for _, want := range []string{
-		"v1.2.3", "SQLite, schema version ", "https://a.example", "https://b.example", "for ever", "7 days, and the newest 50", "127.0.0.1:1", "set, not shown", "&lt;img src=x",
-		"2 settings that nobody changed", "environment", "--oidc-issuer",
+		"v1.2.3", "SQLite, schema version ", "https://a.example", "https://b.example", "forever", "7 days, and the newest 50", "127.0.0.1:1", "set, not shown", "&lt;img src=x",
+		"2 unchanged settings", "environment", "--oidc-issuer",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%d: the page lacks %q", status, want)

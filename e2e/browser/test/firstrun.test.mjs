@@ -132,7 +132,7 @@ test("X-10 what was spent is on the overview and beside the budget, which is set
   await page.goto(`/runs?factory=${uid}`); // the list knows no order of costs; its head leads to one
   await page.getByRole("columnheader", { name: "Cost" }).getByRole("link").click();
   await page.waitForURL(`**/costs?factory=${uid}#dearest-title`);
-  await page.getByRole("region", { name: "Runs that cost most" }).getByRole("row", { name: /Dear .*\$3\.10/ }).waitFor();
+  await page.getByRole("region", { name: "Most expensive runs" }).getByRole("row", { name: /Dear .*\$3\.10/ }).waitFor();
   assert.deepEqual(complaints, []);
   await page.goto(`/factories/${uid}/edit`);
   await page.getByLabel("US dollars per day").fill("nonsense");

@@ -394,7 +394,7 @@ test("S-5 the audit log is filtered, opened and exported", async () => {
   await server.api("/secrets", { body: { name, value: "not-in-the-log" } });
   await page.goto("/audit");
   await page.getByLabel("Filter by").selectOption("target");
-  await page.getByLabel("Is", { exact: true }).fill(name);
+  await page.getByLabel("Value", { exact: true }).fill(name);
   await button(page, "Filter").click();
   await page.waitForURL("**/audit?by=target**");
   assert.equal(await page.locator("table.audit tbody tr").count(), 1);

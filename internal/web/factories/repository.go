@@ -67,7 +67,7 @@ func (s pages) synced(r *page.Request, uid string) error {
 	notice := "The repository was read, and what it says is in force."
 	if status := f.Repository; status != nil &&
 		(status.Fault != "" || len(status.Problems) > 0 || status.Seen != status.Applied || status.Applied == "") {
-		notice = "The repository was read, but its newest commit is not in force. See below why."
+		notice = "The repository was read, but its newest commit was not applied. See below why."
 	}
 	return r.Done(page.FactoryAddress(f.UID), notice)
 }

@@ -122,22 +122,22 @@ func noticeOf(a overview.Attention) notice {
 		return notice{Kind: "warn", What: "Old queue", Href: page.Under("runs", a.ID), Text: text}
 	case overview.AttentionSecret, overview.AttentionRefused:
 		n := notice{Kind: "warn", What: "Webhook", Href: page.WebhookAddress(a.FactoryUID, a.ID), Where: a.FactoryName}
-		if n.Text = "It takes no deliveries until its secret is entered."; a.Kind == overview.AttentionRefused {
+		if n.Text = "It accepts no deliveries until its secret is entered."; a.Kind == overview.AttentionRefused {
 			n.Kind, n.Text = "bad", refusedText(a)
 		}
 		return n.among("webhooks")
 	case overview.AttentionSilent:
 		n := notice{Kind: "warn", What: "Automation", Href: page.AutomationAddress(a.FactoryUID, a.ID), Where: a.FactoryName}
-		n.Text = "It listens to a webhook that is gone: " + a.Reason + ". Let it listen to another one, or disable it."
+		n.Text = "It listens to a webhook that is gone: " + a.Reason + ". Choose another one, or disable it."
 		return n.among("automations")
 	case overview.AttentionRepository:
 		text := "Its repository cannot be read: " + a.Reason
 		if a.Count > 0 {
-			text = "The newest commit is not in force: " + a.Reason
+			text = "The newest commit was not applied: " + a.Reason
 		}
 		return notice{Kind: "bad", What: "Factory", Href: page.FactoryAddress(a.ID), Text: text}.among("factories")
 	case overview.AttentionSchedule:
-		text := "It started no run: " + a.Reason
+		text := "It could not start a run: " + a.Reason
 		return notice{Kind: "bad", What: "Schedule", Href: page.Under("schedules", a.ID), Text: text}.among("schedules")
 	case overview.AttentionCallback:
 		text := "It no longer gets callbacks: " + a.Reason + ". Fix the receiver, then enable it again."

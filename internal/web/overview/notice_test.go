@@ -28,7 +28,7 @@ func TestI2NoticesSayWhereToGo(t *testing.T) {
 		{overview.Attention{Kind: overview.AttentionRefused, ID: "w", FactoryUID: "f", Count: 1, Reason: "rejected_too_large"}, "Webhook", "/factories/f/webhooks/w", "a delivery in the last hour: the body was too large"},
 		{overview.Attention{Kind: overview.AttentionRefused, ID: "w", FactoryUID: "f", Count: 3, Reason: "rejected_auth"}, "Webhook", "/factories/f/webhooks/w", "3 deliveries"},
 		{overview.Attention{Kind: overview.AttentionRepository, ID: "f", Reason: "away"}, "Factory", "/factories/f", "cannot be read: away"},
-		{overview.Attention{Kind: overview.AttentionRepository, ID: "f", Reason: "a:1: b", Count: 2}, "Factory", "/factories/f", "not in force: a:1: b"},
+		{overview.Attention{Kind: overview.AttentionRepository, ID: "f", Reason: "a:1: b", Count: 2}, "Factory", "/factories/f", "not applied: a:1: b"},
 		{overview.Attention{Kind: overview.AttentionSchedule, ID: "s", Reason: "gone"}, "Schedule", "/schedules/s", "gone"},
 		{overview.Attention{Kind: overview.AttentionLate, Reason: "a transaction has not ended"}, "Callbacks", "/notifications", "a transaction has not ended."},
 		{overview.Attention{Kind: overview.AttentionCallback, ID: "n", Reason: "it answered 410 Gone"}, "Notification", "/notifications/n", "it answered 410 Gone. Fix"},

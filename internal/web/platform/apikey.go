@@ -80,7 +80,7 @@ func keyRoles() []page.Option {
 		{Value: string(lineshaft.RoleMember), Name: "Starts runs, and steers its own."},
 		{Value: string(lineshaft.RoleManager), Name: "Changes factories, webhooks, schedules and environments, and steers any run."},
 		{Value: string(lineshaft.RoleAdmin), Name: "Also manages keys, secrets and settings."},
-		{Value: string(lineshaft.RoleWorker), Name: "Executes runs for the worker ids that it names, and nothing else."},
+		{Value: string(lineshaft.RoleWorker), Name: "Executes runs for its worker ids, and nothing else."},
 	}
 }
 

@@ -53,10 +53,10 @@ func (f auditForm) filter() (lineshaft.AuditFilter, error) {
 		filter.Target = f.Value
 	case "":
 		if f.Value != "" {
-			return filter, lineshaft.Invalid("Filter", "say whether %q is who, what was done, or to what", f.Value)
+			return filter, lineshaft.Invalid("Filter", "choose whether %q is who, what was done, or a target", f.Value)
 		}
 	default:
-		return filter, lineshaft.Invalid("Filter", "choose who, what was done, or to what")
+		return filter, lineshaft.Invalid("Filter", "choose who, what was done, or a target")
 	}
 	var err error
 	if filter.Since, err = auditDay("From", f.Since); err != nil {
@@ -304,7 +304,7 @@ func (s pages) exportAudit(r *page.Request) error {
 		if err != nil {
 			// The status is sent already: anyone who reads the file must see that it is not whole.
 			s.Logger.ErrorContext(r.Context(), "export of the audit log broke off", "err", err)
-			_, _ = io.WriteString(r.W, `{"error":"the export broke off here; ask again"}`+"\n")
+			_, _ = io.WriteString(r.W, `{"error":"the export broke off here; start it again"}`+"\n")
 			return nil
 		}
 	}

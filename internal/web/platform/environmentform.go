@@ -34,13 +34,13 @@ type formList struct {
 
 func environmentLists(repositories, commands, secrets, refresh []string) []formList {
 	return []formList{
-		{Name: "repository", Label: "Repository", Title: "Repositories", Placeholder: "acme/shop", Rows: repositories, Hint: "Each is cloned into a folder of its name. Write owner/name."},
-		{Name: "command", Label: "Command", Title: "Set-up commands", Placeholder: "cd shop && npm ci", Lines: true, Rows: commands, Hint: "Shell commands that are run in this order before the agent starts."},
+		{Name: "repository", Label: "Repository", Title: "Repositories", Placeholder: "acme/shop", Rows: repositories, Hint: "Each is cloned into a folder with its name. Write owner/name."},
+		{Name: "command", Label: "Command", Title: "Set-up commands", Placeholder: "cd shop && npm ci", Lines: true, Rows: commands, Hint: "Shell commands that run in this order before the agent starts."},
 		{Name: "secret", Label: "Secret", Title: "Secrets", Placeholder: "NPM_TOKEN", Rows: secrets, Hint: "Every run in this environment gets them as variables."},
 		{
 			Name: "refresh", Label: "Refresh command", Title: "Refresh commands", Placeholder: "cd shop && npm install",
 			Lines: true, Rows: refresh,
-			Hint: "Run instead of the set-up commands on top of what was prepared for an older commit. Without any, the set-up commands are.",
+			Hint: "Run instead of the set-up commands when a run starts from files that were prepared for an older commit. Without any, the set-up commands run.",
 		},
 	}
 }
