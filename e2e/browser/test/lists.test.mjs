@@ -138,6 +138,7 @@ looks("I-2 times are UTC for those who choose that, and local again when they ch
   await page.goto("/audit");
   const local = await shown();
   assert.notEqual(local.text.slice(0, 19), local.utc);
+  assert.equal(local.text.slice(19), " GMT+9", "a time says of which zone it is");
   await page.getByRole("button", { name: "UTC", exact: true }).click();
   await page.locator("html[data-zone=utc]").waitFor();
   assert.equal(new URL(page.url()).pathname, "/audit");

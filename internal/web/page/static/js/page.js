@@ -42,6 +42,8 @@
   const two = (n) => String(n).padStart(2, "0");
   const dayOf = (d) => `${d.getFullYear()}-${two(d.getMonth() + 1)}-${two(d.getDate())}`;
   const clockOf = (d) => `${two(d.getHours())}:${two(d.getMinutes())}:${two(d.getSeconds())}`;
+  const zoned = new Intl.DateTimeFormat("en", { timeZoneName: "short" }); // of that day: zones have summers
+  const zoneOf = (d) => zoned.formatToParts(d).find((part) => part.type === "timeZoneName").value;
   const localize = (root) => {
     for (const time of root.querySelectorAll("time[datetime]:not([data-zone])")) {
       const then = new Date(time.dateTime);
@@ -50,7 +52,7 @@
       time.title = `${dayOf(then)} ${clockOf(then)} ${zone}, ${time.title}`;
       if (!local) continue;
       if (time.dataset.clock !== undefined) time.textContent = clockOf(then);
-      if (time.dataset.moment !== undefined) time.textContent = `${dayOf(then)} ${clockOf(then)}`;
+      if (time.dataset.moment !== undefined) time.textContent = `${dayOf(then)} ${clockOf(then)} ${zoneOf(then)}`;
     }
   };
   localize(document);
