@@ -80,7 +80,7 @@ func (s Schedule) Validate() error {
 		return err
 	}
 	if strings.TrimSpace(s.Prompt) == "" && len(s.Config.Skills) == 0 {
-		return Invalid("prompt", "a schedule needs a prompt, or a skill in agent_config")
+		return Invalid("prompt", "a schedule needs a prompt or a skill; say what to do")
 	}
 	if len(s.Prompt) > MaxPromptBytes {
 		return Invalid("prompt", "the prompt has %d bytes; at most %d are allowed", len(s.Prompt), MaxPromptBytes)

@@ -59,13 +59,13 @@ func TestF6FiresAsOneTypes(t *testing.T) {
 		"cron=0+9+*+*+1-5":                   "Monday to Friday at 09:00",
 		"cron=0+9+*+*+*&timezone=Asia/Tokyo": "09:00 JST",
 		"cron=@every+6h":                     "Every 6 hours",
-		"cron=0+9+*+*":                       "five fields",
+		"cron=0+9+*+*":                       "Needs five fields",
 		"cron=0+25+*+*+*":                    "25",
 		"cron=@dayly":                        "@daily",
 		"cron=0+9+*+*+*&timezone=Berlin":     "did you mean Europe/Berlin?",
 		"cron=0+0+30+2+*":                    "",
 		"cron=%3Cimg+src%3Dx%3E":             "!<img",
-		"cron=" + strings.Repeat("1", 300):   "needs a cron expression",
+		"cron=" + strings.Repeat("1", 300):   "Needs a cron expression",
 	} {
 		status, _, text := s.get("/schedules/fires?" + query)
 		if status != http.StatusOK || strings.Contains(text, "<html") {
@@ -84,7 +84,7 @@ func TestF6ScheduleMistakes(t *testing.T) {
 	right := url.Values{"name": {"n"}, "cron": {"@daily"}, "prompt": {"p"}}
 	for name, tc := range map[string]struct{ field, value, told string }{
 		"no name":     {"name", "", "<b>Name</b>"},
-		"no prompt":   {"prompt", "", "<b>Prompt</b>"},
+		"no prompt":   {"prompt", "", `<p class="wrong">A schedule needs a prompt or a skill`},
 		"cron":        {"cron", "0 9 * *", "<b>When</b>"},
 		"zone":        {"timezone", "Berlin", "<b>Time zone</b>"},
 		"overlap":     {"overlap", "never", "not one of skip, queue"},

@@ -111,7 +111,7 @@ func (s pages) fires(ctx context.Context, c lineshaft.Caller, timing lineshaft.T
 	}
 	times, err := s.Control.PreviewFires(ctx, c, lineshaft.Timing{Cron: timing.Cron, Timezone: timing.Timezone}, shownFires)
 	if told, ok := errors.AsType[*lineshaft.Error](err); ok && told.Code == lineshaft.CodeInvalidRequest {
-		return firesData{Wrong: told.Message}, nil
+		return firesData{Wrong: page.Capital(told.Message)}, nil
 	}
 	return firesData{Fires: firesOf(times), Words: cronWords(timing.Cron)}, err
 }

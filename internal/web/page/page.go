@@ -84,7 +84,7 @@ func (p Page) Wrong(field string) string {
 	if p.Error == nil || p.Error.Field != field {
 		return ""
 	}
-	return p.Error.Message
+	return Capital(p.Error.Message)
 }
 
 // Harnesses are the programs that runs can choose. Programs that are not set up here can
