@@ -142,7 +142,7 @@ func TestW15FilterIsJudgedWhileTyped(t *testing.T) {
 		{"action: opened", []string{"Line 1, column 1:", "without an array around it", "[&#34;opened&#34;]"}},
 		{"action: [opened]\nissue:\n  number: 7", []string{"Line 3, column 3:"}},
 		{"action: [opened, reopened]\nissue: {labels: {name: {not_in: [wontfix]}}, pull_request: {exists: false}}", []string{
-			"<bdi>action</bdi></code> <bdi>is opened or reopened", "issue.labels.name</bdi></code> <bdi>is not wontfix", "issue.pull_request</bdi></code> <bdi>is not there",
+			"<bdi>action</bdi></code> <bdi>is opened or reopened", "issue.labels.name</bdi></code> <bdi>is not wontfix", "issue.pull_request</bdi></code> <bdi>is missing",
 		}},
 		{`{"issue": {"number": [9007199254740993, null, ""]}}`, []string{`is 9007199254740993, null or &#34;&#34;`}},
 		{"action: {notIn: [closed]}", []string{"action.notIn", "write not_in"}},
@@ -223,7 +223,7 @@ func TestW16DraftIsTriedAndCounted(t *testing.T) {
 	s.shows(s.at()+"/new", opened, closed)
 	form := typed("action: [opened]\ntext: {exists: false}")
 	form.Set("delivery", opened)
-	for _, text := range []string{"Would trigger", "pass", "<bdi>action</bdi>", "is one of", "[&#34;opened&#34;]", "&#34;opened&#34;", "not there"} {
+	for _, text := range []string{"Would trigger", "pass", "<bdi>action</bdi>", "is one of", "[&#34;opened&#34;]", "&#34;opened&#34;", ">missing<"} {
 		if part := s.ask("try", form); !strings.Contains(part, text) || strings.Contains(part, "Would not") {
 			t.Errorf("no %q in\n%s", text, part)
 		}

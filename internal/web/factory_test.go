@@ -104,7 +104,7 @@ func TestF4RevisionsAreShownAndRolledBack(t *testing.T) {
 	s.shows(at+"/revisions/1", "added", "Roll back to this")
 	s.shows(at+"/revisions/2/rollback", ">changed<", "first words", "Roll back")
 	_, _, page := s.post(at+"/revisions/2/rollback", nil)
-	if !strings.Contains(page, "as in revision 2 again") || !strings.Contains(page, "first words") {
+	if !strings.Contains(page, "back at revision 2.") || !strings.Contains(page, "first words") {
 		t.Errorf("rolled back:\n%s", page)
 	}
 	s.shows(at+"/revisions", "back to revision 2", "rolled back")
@@ -214,7 +214,7 @@ func TestF5RepositoryIsFollowedAndRefusesEdits(t *testing.T) {
 		t.Errorf("without address: %d", status)
 	}
 	_, _, page := s.post(at+"/repository", url.Values{"url": {"file://" + o.bare}, "branch": {"main"}})
-	for _, text := range []string{"what it says is in force", "Kept in Git", "nightly", "Sync now", "edited in", o.bare} {
+	for _, text := range []string{"its definition is applied", "Kept in Git", "nightly", "Sync now", "edited in", o.bare} {
 		if !strings.Contains(page, text) {
 			t.Errorf("after the link %q is missing\n%s", text, page)
 		}

@@ -104,7 +104,7 @@ func TestI2OverviewOfAFactory(t *testing.T) {
 	here := "factory=" + h.factory
 	h.shows("/?range=1h&"+here, `<option value="`+h.factory+`" selected>`, `hx-get="/?`+here+`&amp;range=1h"`, `href="/?`+here+`&amp;range=7d"`,
 		`href="/runs?`+here+`&amp;state=QUEUED"`, `href="/costs?days=1&amp;`+here+`"`, "!Three steps")
-	h.shows("/?factory="+other.UID, "nothing waits", "!Three steps", "!Nothing has run yet")
+	h.shows("/?factory="+other.UID, "none waiting", "!Three steps", "!Nothing has run yet")
 	if status, _, _ := h.get("/?factory=nobody"); status != http.StatusNotFound {
 		t.Errorf("an unknown factory is %d", status)
 	}

@@ -35,7 +35,7 @@ test("I-2 F-4 a factory is made, changed, rolled back, paused and deleted", asyn
   await page.getByRole("link", { name: "Roll back to this" }).click();
   await page.getByText("Other words.").waitFor();
   await page.getByRole("button", { name: "Roll back" }).click();
-  await page.getByText("The factory is as in revision 1 again.").waitFor();
+  await page.getByText("The factory is back at revision 1.").waitFor();
   await page.locator(".lede", { hasText: "First words." }).waitFor();
   await page.getByRole("button", { name: "Pause" }).click();
   await page.getByText("This factory is paused.").waitFor();
@@ -87,7 +87,7 @@ test("F-5 a factory follows a repository, tells its mistakes and refuses edits",
   await page.getByRole("link", { name: "Follow a Git repository" }).click();
   await page.getByLabel("Repository").fill(origin.url);
   await page.getByRole("button", { name: "Follow repository" }).click();
-  await page.getByText("what it says is in force").waitFor();
+  await page.getByText("its definition is applied").waitFor();
   await page.getByRole("heading", { name: "Kept in Git" }).waitFor();
   for (const name of ["Edit", "New automation", "New agent", "New webhook"]) assert.equal(await page.getByRole("link", { name, exact: true }).count(), 0, name);
   await page.getByRole("link", { name: "nightly" }).click();

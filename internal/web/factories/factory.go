@@ -275,7 +275,7 @@ func (s pages) pauseFactory(r *page.Request) error {
 	}
 	notice := "The factory is running again. Deliveries that came while it was paused are not replayed: redeliver them if needed."
 	if paused {
-		notice = "The factory is paused. Deliveries are accepted and logged, and start nothing."
+		notice = "The factory is paused. Deliveries are accepted and logged, but start nothing."
 	}
 	return r.Done(page.FactoryAddress(f.UID), notice)
 }

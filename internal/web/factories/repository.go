@@ -64,7 +64,7 @@ func (s pages) synced(r *page.Request, uid string) error {
 	if err != nil {
 		return err
 	}
-	notice := "The repository was read, and what it says is in force."
+	notice := "The repository was read, and its definition is applied."
 	if status := f.Repository; status != nil &&
 		(status.Fault != "" || len(status.Problems) > 0 || status.Seen != status.Applied || status.Applied == "") {
 		notice = "The repository was read, but its newest commit was not applied. See below why."

@@ -186,9 +186,9 @@ func (s pages) rollback(r *page.Request, number int64) error {
 	if err != nil {
 		return err
 	}
-	notice := fmt.Sprintf("The factory is as in revision %d again. That is revision %d now.", number, applied.Revision)
+	notice := fmt.Sprintf("The factory is back at revision %d. That is revision %d now.", number, applied.Revision)
 	if !applied.Changed {
-		notice = fmt.Sprintf("The factory was as in revision %d already.", number)
+		notice = fmt.Sprintf("The factory already matched revision %d.", number)
 	}
 	return r.Done(page.FactoryAddress(uid), notice)
 }

@@ -23,7 +23,7 @@ func (s pages) scheduleRoutes() []page.Route {
 		page.Post("/schedules/{id}", edit, page.With(s.scheduleOf, s.updateSchedule)),
 		page.Post("/schedules/{id}/run", edit, page.With(s.scheduleOf, s.runSchedule)),
 		page.Post("/schedules/{id}/pause", edit, s.enableSchedule(false, "The schedule is paused.")),
-		page.Post("/schedules/{id}/resume", edit, s.enableSchedule(true, "The schedule is on. Runs that it missed are not made up.")),
+		page.Post("/schedules/{id}/resume", edit, s.enableSchedule(true, "The schedule is on. Missed runs are not caught up on.")),
 	}, page.Removing("/schedules/{id}/delete", edit, s.askDeleteSchedule, func(r *page.Request, id string) error {
 		return s.Control.DeleteSchedule(r.Context(), r.Caller, id)
 	})...)
@@ -190,6 +190,6 @@ func (s pages) askDeleteSchedule(r *page.Request) (page.Removal, error) {
 	return page.Removal{
 		Section: "schedules", Crumbs: page.Way("schedules").To(found.Name, at), Kind: "schedule", Name: found.Name, Verb: "Delete", Back: at,
 		ID: found.ID, Done: "The schedule is deleted.",
-		Effects: []string{"It starts no more runs. To stop it for a while, pause it instead.", "The runs that it has started stay."},
+		Effects: []string{"It starts no more runs. To stop it for a while, pause it instead.", "The runs it started stay."},
 	}, nil
 }

@@ -84,8 +84,8 @@ func keptSettings(config lineshaft.AgentConfig) []string {
 	for name, there := range map[string]bool{
 		"skills": len(config.Skills) > 0, "secrets": len(config.Secrets) > 0, "tool servers": len(config.MCPServers) > 0, "base prompt": config.BasePrompt != "",
 		"harness": config.Harness != nil, "budget": config.Budget != nil, "concurrency": config.Concurrency != nil, "runner": config.RunnerID != "",
-		"limits of time": config.TimeoutMinutes != nil || config.StallMinutes != nil || config.QueueTimeoutMinutes != nil || config.IdleTimeoutMinutes != nil,
-		"attempts":       config.MaxAttempts != nil, "name": config.Name != "",
+		"time limits": config.TimeoutMinutes != nil || config.StallMinutes != nil || config.QueueTimeoutMinutes != nil || config.IdleTimeoutMinutes != nil,
+		"attempts":    config.MaxAttempts != nil, "name": config.Name != "",
 	} {
 		if there {
 			kept = append(kept, name)

@@ -71,7 +71,7 @@ func triggerConditions(t lineshaft.Trigger) []condition {
 // keyWords is the key of a filter as people say it of one value.
 func keyWords(key string) string {
 	words := map[string]string{
-		"repos": "repository", "branches": "branch", "base_branches": "base branch", "baseBranches": "base branch", "paths": "changed path", "prNumbers": "pr number",
+		"repos": "repository", "branches": "branch", "base_branches": "base branch", "baseBranches": "base branch", "paths": "changed path", "prNumbers": "PR number",
 		"factories": "factory", "mentioned": "mentioned", "itemUsers": "item user", "status_ids": "status id",
 	}
 	if word, ok := words[key]; ok {
@@ -119,9 +119,9 @@ func conditionWords(operator string, value json.RawMessage) string {
 	case operator == "not_in":
 		return "is not " + oneOf(jsonElements(value))
 	case string(value) == "true":
-		return "is there"
+		return "is present"
 	}
-	return "is not there"
+	return "is missing"
 }
 
 func operatorsOnly(object json.RawMessage) bool {

@@ -160,8 +160,8 @@ func throughput(view *overview.Overview) chart.Chart {
 		return fmt.Sprintf("%s succeeded, %s failed, %s ended in an error, %s cancelled", page.Count(p.Succeeded), page.Count(p.Failed), page.Count(p.Errored), page.Count(p.Cancelled))
 	}), all)
 	total := view.Total
-	c.Desc = fmt.Sprintf("In the %s, %s runs ended: %s succeeded, %s failed, %s ended in an error, %s were cancelled.",
-		rangeWords(view.Range), page.Count(total.Ended()), page.Count(total.Succeeded), page.Count(total.Failed), page.Count(total.Errored), page.Count(total.Cancelled))
+	c.Desc = fmt.Sprintf("In the %s, %s ended: %s succeeded, %s failed, %s ended in an error, %s were cancelled.",
+		rangeWords(view.Range), page.Plural(int(total.Ended()), "run", "runs"), page.Count(total.Succeeded), page.Count(total.Failed), page.Count(total.Errored), page.Count(total.Cancelled))
 	if total.Ended() == 0 {
 		c.Empty = "No run ended in the " + rangeWords(view.Range) + "."
 	}
@@ -276,7 +276,7 @@ func tiles(view *overview.Overview) []tile {
 	}
 	running := min(active[lineshaft.Pending]+active[lineshaft.Claimed]+active[lineshaft.InProgress], overview.MaxActiveCount)
 	total := view.Total
-	queue := tile{Name: "Queued", Value: activeCount(active[lineshaft.Queued]), Note: "nothing waits"}
+	queue := tile{Name: "Queued", Value: activeCount(active[lineshaft.Queued]), Note: "none waiting"}
 	queue.Href = within(view, "/runs", "state", "QUEUED")
 	if !view.OldestQueued.IsZero() {
 		queue.Note = "oldest waiting " + page.Roughly(view.At.Sub(view.OldestQueued))
@@ -286,7 +286,7 @@ func tiles(view *overview.Overview) []tile {
 	if n := active[lineshaft.Blocked]; n > 0 {
 		run.Note, run.Kind = needAnswer(n), "warn"
 	}
-	success := tile{Name: "Success rate", Value: percent(total.Succeeded, total.Judged()), Note: "no run to judge by"}
+	success := tile{Name: "Success rate", Value: percent(total.Succeeded, total.Judged()), Note: "no ended runs"}
 	success.Href = endedHref(view, total.From, time.Time{}, lineshaft.Failed, lineshaft.Errored)
 	if failed := total.Failed + total.Errored; failed > 0 {
 		success.Note, success.Kind = page.Count(failed)+" failed", "bad"
@@ -339,7 +339,7 @@ func spentRows(view *overview.Overview) []chart.Row {
 	var rows []chart.Row
 	var values []float64
 	for _, f := range view.Spent[0].Factories {
-		row := chart.Row{Name: cmp.Or(f.Name, "A factory that is deleted"), Class: "spent", Count: page.Dollars(f.CostMicros)}
+		row := chart.Row{Name: cmp.Or(f.Name, "Deleted factory"), Class: "spent", Count: page.Dollars(f.CostMicros)}
 		if f.Name != "" {
 			row.Href = page.WithQuery("/costs", url.Values{"days": {"1"}, "factory": {f.UID}})
 		}

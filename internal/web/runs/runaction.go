@@ -38,7 +38,7 @@ func (s pages) interrupt(r *page.Request) error {
 	if err := s.Control.Interrupt(r.Context(), r.Caller, r.PathValue("id")); err != nil {
 		return err
 	}
-	return s.said(r, "The agent was asked to stop what it does now.")
+	return s.said(r, "The agent was asked to stop what it is doing.")
 }
 
 func (s pages) cancel(r *page.Request) error {

@@ -93,7 +93,7 @@ func (s pages) pickedRuns(r *page.Request, ids []string) (cancelData, error) {
 
 func (s pages) matchingRuns(r *page.Request, given url.Values) (cancelData, error) {
 	if !r.Caller.Role.May(lineshaft.PermissionRunsManage) {
-		return cancelData{}, lineshaft.Denied("only a manager may cancel all runs that match; pick your own ones instead")
+		return cancelData{}, lineshaft.Denied("only a manager may cancel all runs that match; pick your own instead")
 	}
 	view, err := parseRunView(given)
 	if err != nil {

@@ -54,9 +54,9 @@ func timeline(run *lineshaft.Run, executions []runs.Execution, steps []lineshaft
 		if waiting.IsZero() {
 			waiting = run.UpdatedAt
 		}
-		list = append(list, phase{Kind: "idle", Name: "Waits for a worker", At: waiting, Now: true})
+		list = append(list, phase{Kind: "idle", Name: "Waiting for a worker", At: waiting, Now: true})
 	case run.State == lineshaft.Blocked:
-		list = append(list, phase{Kind: "warn", Name: "Waits for an answer", At: run.UpdatedAt, Now: true})
+		list = append(list, phase{Kind: "warn", Name: "Waiting for an answer", At: run.UpdatedAt, Now: true})
 	}
 	return list
 }

@@ -21,13 +21,13 @@ func TestI2Timeline(t *testing.T) {
 		executions []runs.Execution
 		want       string
 	}{
-		"queued":    {lineshaft.Run{State: lineshaft.Queued, CreatedAt: at(0)}, nil, "Waits for a worker now"},
+		"queued":    {lineshaft.Run{State: lineshaft.Queued, CreatedAt: at(0)}, nil, "Waiting for a worker now"},
 		"claimed":   {lineshaft.Run{State: lineshaft.Claimed, CreatedAt: at(0)}, []runs.Execution{{Number: 1, ClaimedAt: at(2)}}, "Waited for a worker 2.0 s|Execution 1: preparing now"},
 		"working":   {lineshaft.Run{State: lineshaft.InProgress, CreatedAt: at(0)}, []runs.Execution{{Number: 1, ClaimedAt: at(2), StartedAt: at(3)}}, "Waited for a worker 2.0 s|Execution 1: prepared 1.0 s|Execution 1: working now"},
-		"blocked":   {lineshaft.Run{State: lineshaft.Blocked, CreatedAt: at(0)}, []runs.Execution{{Number: 1, ClaimedAt: at(2), StartedAt: at(3)}}, "Waited for a worker 2.0 s|Execution 1: prepared 1.0 s|Execution 1: working now|Waits for an answer now"},
+		"blocked":   {lineshaft.Run{State: lineshaft.Blocked, CreatedAt: at(0)}, []runs.Execution{{Number: 1, ClaimedAt: at(2), StartedAt: at(3)}}, "Waited for a worker 2.0 s|Execution 1: prepared 1.0 s|Execution 1: working now|Waiting for an answer now"},
 		"done":      {lineshaft.Run{State: lineshaft.Succeeded, CreatedAt: at(0), FinishedAt: at(15)}, []runs.Execution{first}, "Waited for a worker 2.0 s|Execution 1: prepared 3.0 s|Execution 1: worked 10 s|Succeeded –"},
 		"never ran": {lineshaft.Run{State: lineshaft.Failed, CreatedAt: at(0), UpdatedAt: at(9)}, []runs.Execution{{Number: 1, ClaimedAt: at(2), EndedAt: at(4)}}, "Waited for a worker 2.0 s|Execution 1: prepared 2.0 s|Failed –"},
-		"continued": {lineshaft.Run{State: lineshaft.Queued, CreatedAt: at(0)}, []runs.Execution{first}, "Waited for a worker 2.0 s|Execution 1: prepared 3.0 s|Execution 1: worked 10 s|Waits for a worker now"},
+		"continued": {lineshaft.Run{State: lineshaft.Queued, CreatedAt: at(0)}, []runs.Execution{first}, "Waited for a worker 2.0 s|Execution 1: prepared 3.0 s|Execution 1: worked 10 s|Waiting for a worker now"},
 		"continued later": {lineshaft.Run{State: lineshaft.InProgress, CreatedAt: at(0)}, []runs.Execution{
 			{Number: 1, ClaimedAt: at(2), StartedAt: at(3), EndedAt: at(4), ContinuedAt: at(100)}, {Number: 2, ClaimedAt: at(102), StartedAt: at(103)},
 		}, "Waited for a worker 2.0 s|Execution 1: prepared 1.0 s|Execution 1: worked 1.0 s|Waited for a worker 2.0 s|Execution 2: prepared 1.0 s|Execution 2: working now"},
