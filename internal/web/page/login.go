@@ -2,7 +2,6 @@ package page
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -136,7 +135,7 @@ func (s *Site) login(w http.ResponseWriter, r *http.Request) {
 	if wait := s.wrongKeys.enter(who, time.Now()); wait > 0 {
 		seconds := int(wait/time.Second) + 1
 		w.Header().Set("Retry-After", strconv.Itoa(seconds))
-		s.showLogin(w, r, http.StatusTooManyRequests, next, fmt.Sprintf("Too many wrong keys came from your address. Wait %d seconds, then try again.", seconds))
+		s.showLogin(w, r, http.StatusTooManyRequests, next, "Too many wrong keys came from your address. Wait "+Plural(seconds, "second", "seconds")+", then try again.")
 		return
 	}
 	token, err := s.Control.CreateSession(r.Context(), strings.TrimSpace(r.PostFormValue("key")), s.visitor(r))

@@ -1,7 +1,6 @@
 package runs
 
 import (
-	"fmt"
 	"net/url"
 	"strings"
 
@@ -113,7 +112,7 @@ func (s pages) matchingRuns(r *page.Request, given url.Values) (cancelData, erro
 		}
 		data.Count = page.Plural(len(found.Runs), "run", "runs")
 		if found.Next != "" {
-			data.Count = fmt.Sprintf("%d runs or more", max(len(found.Runs), 1))
+			data.Count = page.Plural(max(len(found.Runs), 1), "run", "runs") + " or more"
 		}
 		data.Cut = found.Next != "" || len(found.Runs) > someRuns
 		data.Rows = rowsOf(r.Caller, found.Runs[:min(len(found.Runs), someRuns)], options.names["factory"])
