@@ -37,7 +37,9 @@ func TestI2AgentIsMadeChangedAndDeleted(t *testing.T) {
 	if status, _, page := s.post("/agents", form); status != http.StatusConflict || !strings.Contains(page, "choose another name") {
 		t.Errorf("same name: %d", status)
 	}
-	s.shows(at+"/edit", "You review.", "acme/skills:review", "<option selected>codex", "<option selected>deny")
+	crumb := `<li><a href="/factories/` + f.UID + `"><bdi>Shop</bdi></a></li>`
+	s.shows(at, crumb)
+	s.shows(at+"/edit", crumb, "You review.", "acme/skills:review", "<option selected>codex", "<option selected>deny")
 	form.Set("name", "reader")
 	form.Set("skills", "")
 	form.Set("harness", "")
@@ -53,7 +55,7 @@ func TestI2AgentIsMadeChangedAndDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.shows(at, "Reading")
-	s.shows(at+"/delete", "Delete agent", "Its runs stay")
+	s.shows(at+"/delete", crumb, "Delete agent", "Its runs stay")
 	if _, at, page := s.post(at+"/delete", nil); at != "/agents" || strings.Contains(page, uid) {
 		t.Errorf("deleted: at %s", at)
 	}

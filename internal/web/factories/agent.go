@@ -78,10 +78,16 @@ func (s pages) agentPage(r *page.Request, data agentData) (p page.Page, err erro
 	data.Environment = s.environmentName(r, data.Config.EnvironmentID)
 	data.Runs, err = s.RecentRuns(r.Context(), r.Caller, lineshaft.RunFilter{Executor: data.UID})
 	p = page.Below("agents", data.Name, data)
-	if data.Factory != nil {
-		p.Crumbs = p.Crumbs.To(data.Factory.Name, page.FactoryAddress(data.FactoryUID))
-	}
+	p.Crumbs = data.way()
 	return p, err
+}
+
+// way leads to the page of an agent, by its factory if it has one.
+func (d agentData) way() page.Crumbs {
+	if d.Factory == nil {
+		return page.Way("agents")
+	}
+	return page.Way("agents").To(d.Factory.Name, page.FactoryAddress(d.FactoryUID))
 }
 
 // environmentName is empty for one that is gone, or that the reader may not see.
@@ -121,7 +127,8 @@ type agentForm struct {
 	// Offered is what its fields offer while one types.
 	Offered page.Suggestions
 	Tools   toolForms
-	// stored is the name that the agent has.
+	// way leads to the page of the agent, whose name is still stored.
+	way    page.Crumbs
 	stored string
 }
 
@@ -130,7 +137,7 @@ func (s pages) newAgentForm(r *page.Request, a lineshaft.Agent) (agentForm, erro
 		Agent: a, stored: a.Name, Types: lineshaft.AgentTypes(), Policies: lineshaft.Policies(),
 		Skills: strings.Join(a.Config.Skills, "\n"), Secrets: strings.Join(a.Config.Secrets, " "),
 	}
-	form.Tools = showTools(a.Config.MCPServers, form.address(), "Without any, those of the factory count.")
+	form.Tools = showTools(a.Config.MCPServers, form.address(), "Without any, its factory's are used.")
 	if a.Config.Harness != nil {
 		form.Harness, form.Command = *a.Config.Harness, strings.Join(a.Config.Harness.Command, "\n")
 	}
@@ -188,7 +195,7 @@ func agentFormPage(form agentForm) page.Page {
 		return page.Below("agents", "New agent", form)
 	}
 	p := page.Below("agents", "Edit agent", form)
-	p.Crumbs = p.Crumbs.To(form.stored, page.Under("agents", form.UID))
+	p.Crumbs = form.way.To(form.stored, page.Under("agents", form.UID))
 	return p
 }
 
@@ -225,7 +232,9 @@ func (s pages) storedAgentForm(r *page.Request) (agentForm, error) {
 	if err != nil {
 		return agentForm{}, err
 	}
-	return s.newAgentForm(r, *data.Agent)
+	form, err := s.newAgentForm(r, *data.Agent)
+	form.way = data.way()
+	return form, err
 }
 
 func (s pages) saveAgent(r *page.Request, form agentForm) error {
@@ -258,7 +267,7 @@ func (s pages) askDeleteAgent(r *page.Request) (page.Removal, error) {
 	}
 	at := page.Under("agents", data.UID)
 	ask := page.Removal{
-		Section: "agents", Crumbs: page.Way("agents").To(data.Name, at), ID: data.UID, Kind: "agent", Name: data.Name, Verb: "Delete", Back: at,
+		Section: "agents", Crumbs: data.way().To(data.Name, at), ID: data.UID, Kind: "agent", Name: data.Name, Verb: "Delete", Back: at,
 		Effects: []string{"Its runs stay."}, Done: "The agent is deleted. Its runs stay.",
 	}
 	uses, more, err := s.agentUses(r, data)
