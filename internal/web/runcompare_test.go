@@ -42,6 +42,7 @@ func TestI2CompareWithTheRunBefore(t *testing.T) {
 	h.shows("/runs/"+last, `href="`+at+`"`)
 	h.shows(at, "/runs/"+bad, "of the same automation", "Failed (run_timeout)", "Succeeded", "$0.50", "main.go",
 		"&#43;2 −1", "opus-9", "model_id", "1 file, &#43;2 −1", ">none<", "Compared with")
+	h.shows("/runs/"+bad+"/changes", "1 file changed", "main.go", `!aria-label="Files"`) // one file needs no list
 	h.shows(at+"?with=succeeded", "/runs/"+good, "README.md", "!main.go")
 	h.shows(at+"?with="+bad, "/runs/"+bad, "!of the same automation")
 	h.shows("/runs/"+bad+"/compare", "/runs/"+good, "The prompts differ") // each names its delivery
