@@ -68,7 +68,7 @@ func TestI2RedeliverAllThatMatch(t *testing.T) {
 	}
 	h.shows(ask, "Nothing to redeliver", "redelivered already")
 	// Over all webhooks there is one left.
-	page = h.shows("/deliveries/redeliver?only=unmatched", "Redeliver 1 delivery?", other,
+	page = h.shows("/deliveries/redeliver?only=unmatched", "Redeliver 1 delivery?", "It runs through", other,
 		"2 others were redelivered already", "No automation listens")
 	h.sends("/deliveries/redeliver", h.ticked(page), http.StatusOK, "/deliveries?only=unmatched", "which started 0 runs.")
 }

@@ -94,6 +94,7 @@ func TestI2EachKindOfEvent(t *testing.T) {
 		{lineshaft.EventArtifact, `{"artifact_type":"EXTERNAL_REFERENCE","url":"javascript:alert(1)"}`, []string{"<bdi>javascript:alert(1)</bdi>"}},
 		{lineshaft.EventArtifact, `{"artifact_type":"FILE","filename":"a<b>.txt"}`, []string{"a&lt;b&gt;.txt"}},
 		{lineshaft.EventState, `{"to":"CLAIMED","worker":"box","message":"m"}`, []string{"state to-claimed", "<b>Claimed</b>", "on <bdi>box</bdi>", "<bdi>m</bdi>"}},
+		{lineshaft.EventUsage, `{"input_tokens":1,"output_tokens":1}`, []string{">1 token in, 1 out<"}},
 		{lineshaft.EventUsage, `{"model_id":"m","input_tokens":1234,"output_tokens":4,"cost_micros":20000}`, []string{"1,234 tokens in, 4 out, $0.02", "<bdi>m</bdi>"}},
 		{lineshaft.EventOutput, `{"stream":"stderr","text":"alone"}`, []string{`class="out stderr"`, ">alone</span>"}},
 		{lineshaft.EventToolCall, `{"id":"c","name":"bash","input":{"command":"a\nb"}}`, []string{`data-call="c"`, "<bdi class=\"summary\">a b</bdi>", "running", "a\nb</pre>"}},
