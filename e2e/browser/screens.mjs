@@ -2,12 +2,11 @@
 // Start it with e2e/browser/screens; arguments are names of pictures to take alone.
 import { mkdir, writeFile } from "node:fs/promises";
 import path from "node:path";
-import { found } from "./company.mjs";
 import { startDemo, stopDemo } from "./test/demo.mjs";
 import { tour } from "./tour.mjs";
 import { shrink } from "./png.mjs";
 import { launch, member, visitor } from "./test/browser.mjs";
-import { allowPrivate } from "./test/receiver.mjs";
+import { until } from "./test/receiver.mjs";
 import { Server, required } from "./test/server.mjs";
 import { otherRoutes, pageRoutes, routeOf } from "./test/world.mjs";
 
@@ -20,10 +19,13 @@ const looks = [
   { name: "dark", colorScheme: "dark", viewport: wide, tallest: 1100, deviceScaleFactor: 2 },
   { name: "phone", colorScheme: "light", viewport: { width: 360, height: 740 }, tallest: 1300, deviceScaleFactor: 2 },
 ];
-/** Folders and receivers of this machine look as on anybody's. */
+/** Folders, ports and receivers of this machine look as on anybody's. */
 function hidePaths() {
+  const plain = (text) => text.replace(/\/\S*\/lineshaft-(page|demo)-\w+(\/data)?/g, "/var/lib/lineshaft")
+    .replaceAll(location.host, "127.0.0.1:8484").replace(/http:\/\/127\.0\.0\.1:(?!8484)\d+/g, "https://hooks.millrace.example");
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replace(/\/\S*\/lineshaft-page-\w+/g, "/var/lib/lineshaft").replace(/http:\/\/127\.0\.0\.1:\d+\/(chat|board|pager|warehouse)/, "https://hooks.millrace.example/$1");
+  while (texts.nextNode()) texts.currentNode.data = plain(texts.currentNode.data);
+  for (const field of document.querySelectorAll("input[type=url], input[type=text], textarea")) field.value = plain(field.value);
 }
 
 /** The first picture of each page, by its route. */
@@ -31,7 +33,7 @@ const shown = new Map();
 
 function note(page, name) {
   const route = routeOf(new URL(page.url()).pathname);
-  if (route && !shown.has(route) && !/^(empty-|demo$)/.test(name)) shown.set(route, name);
+  if (route && !shown.has(route) && !name.startsWith("empty-")) shown.set(route, name);
 }
 
 // It needs a factory that follows a repository, which no other picture has.
@@ -60,30 +62,52 @@ async function picture(page, name, { name: look, viewport, tallest }) {
 
 const open = (address) => (page) => page.goto(address);
 
+/** What is called so, of a list of the API. */
+async function named(server, route, name) {
+  const list = Object.values(await server.api(route)).find(Array.isArray);
+  const one = list.find((entry) => [entry.name, entry.title, entry.config?.name].includes(name));
+  if (!one) throw new Error(`${route} has no ${name}`);
+  return { ...one, id: one.uid ?? one.run_id ?? one.id };
+}
+
 /** Every picture: its name, and how a page gets there. */
-function places({ environment, shop, docs, schedule, runs, log, callbacks }) {
-  const factory = `/factories/${shop.uid}`;
-  const hook = `${factory}/webhooks/${shop.hooks.github.uid}`;
-  const automation = `${factory}/automations/${shop.fix.uid}`;
-  const refused = log.find((one) => one.outcome === "rejected" || one.status === "rejected") ?? log[1];
-  const taken = log.at(-1);
-  const chat = `/notifications/${callbacks.chat}`;
-  const board = `/notifications/${callbacks.board}`;
+async function places(server) {
+  const at = async (route, name) => (await named(server, route, name)).id;
+  const run = (title) => at("/agent/runs?limit=100", title);
+  const shop = await at("/factory", "Web shop"), docs = await at("/factory", "Handbook");
+  const hooked = `/factory/${shop}/webhooks/${await at(`/factory/${shop}/webhooks`, "github")}`;
+  const runs = {
+    fixed: await run("#812 Cart total is off by a cent"), asks: await run("Release 4.12.1"), live: await run("Cart and invoice differ by a cent"),
+    failed: await run("Upgrade the payment library to version 9"), parked: await run("Compare our prices with last year's"),
+  };
+  const { deliveries } = await server.api(`${hooked}/deliveries`);
+  const { delivery_id: refused } = deliveries.find((one) => one.status === "rejected_auth");
+  const { delivery_id: taken } = deliveries.find((one) => one.outcomes.some(({ run_id }) => run_id === runs.fixed));
+  const endpoint = (name) => named(server, "/notifications", name);
+  const tried = ({ deliveries: list }) => list.find((one) => one.attempt_count > 0);
+  const sent = async ({ id }) => tried(await until(() => server.api(`/notifications/${id}/deliveries`), tried)).id;
+  const team = await endpoint("Team chat"), release = await endpoint("Release board"), { id: pager } = await endpoint("Old pager");
+  const delivered = await sent(team), retried = await sent(release);
+  await until(() => endpoint("Old pager"), ({ enabled }) => !enabled);
+  const factory = `/factories/${shop}`, hook = hooked.replace("/factory/", "/factories/");
+  const automation = `${factory}/automations/${await at(`/factory/${shop}/automations`, "fix-labelled-bugs")}`;
+  const agent = `/agents/${await at("/agent/identities", "fixer")}`, environment = `/environments/${await at("/agent/environments", "Shop")}`;
+  const schedule = `/schedules/${await at("/agent/schedules", "Morning report")}`, chat = `/notifications/${team.id}`, board = `/notifications/${release.id}`;
   const of = {
     "overview": "/", "runs": "/runs", "runs-filtered": "/runs?state=FAILED&state=ERROR", "run-done": `/runs/${runs.fixed}`, "run-question": `/runs/${runs.asks}`,
     "run-live": `/runs/${runs.live}`, "run-failed": `/runs/${runs.failed}`, "run-queued": `/runs/${runs.parked}`, "run-new": "/runs/new", "run-changes": `/runs/${runs.fixed}/changes`, "run-time": `/runs/${runs.fixed}/time`, "run-compare": `/runs/${runs.live}/compare?with=${runs.failed}`, "run-outline": `/runs/${runs.fixed}/outline`, "runs-cancel": `/runs/cancel?id=${runs.parked}&id=${runs.live}`,
     "start": "/start",
     "deliveries": "/deliveries", "redeliver-all": "/deliveries/redeliver", "costs": "/costs",
     "factories": "/factories", "factory": factory, "factory-new": "/factories/new", "factory-edit": `${factory}/edit`, "factory-delete": `${factory}/delete`,
-    "factory-repository": `${factory}/repository`, "revisions": `/factories/${docs}/revisions`, "revision": `/factories/${docs}/revisions/2`, "rollback": `/factories/${docs}/revisions/1/rollback`,
-    "agents": "/agents", "agent-new": "/agents/new", "agent": `/agents/${shop.fixer.uid}`, "agent-edit": `/agents/${shop.fixer.uid}/edit`, "agent-delete": `/agents/${shop.fixer.uid}/delete`,
+    "factory-repository": `${factory}/repository`, "revisions": `/factories/${docs}/revisions`, "revision": `/factories/${docs}/revisions/3`, "rollback": `/factories/${docs}/revisions/2/rollback`,
+    "agents": "/agents", "agent-new": "/agents/new", "agent": agent, "agent-edit": `${agent}/edit`, "agent-delete": `${agent}/delete`,
     "automations": "/automations", "automation": automation, "automation-edit": `${automation}/edit`, "automation-delete": `${automation}/delete`, "automation-new": "/automations/new", "automation-new-2": `${factory}/automations/new`,
     "webhooks": "/webhooks", "webhook-new": "/webhooks/new", "webhook-test": `${hook}/test`, "webhook": hook, "webhook-new-1": `${factory}/webhooks/new`, "webhook-new-2": `${factory}/webhooks/new?kind=github`, "webhook-edit": `${hook}/edit`, "webhook-rotate": `${hook}/rotate`, "webhook-delete": `${hook}/delete`,
-    "delivery": `${hook}/deliveries/${taken.delivery_id}`, "delivery-refused": `${hook}/deliveries/${refused.delivery_id}`, "redeliver": `${hook}/deliveries/${taken.delivery_id}/redeliver`,
-    "notifications": "/notifications", "notification": chat, "notification-failing": board, "notification-given-up": `/notifications/${callbacks.pager}`, "notification-new": "/notifications/new", "notification-edit": `${chat}/edit`, "notification-rotate": `${chat}/rotate`, "notification-delete": `${chat}/delete`,
-    "notification-delivery": `${chat}/deliveries/${callbacks.delivered}`, "notification-delivery-failing": `${board}/deliveries/${callbacks.retried}`,
-    "schedules": "/schedules", "schedule-new": "/schedules/new", "schedule": `/schedules/${schedule}`, "schedule-edit": `/schedules/${schedule}/edit`, "schedule-delete": `/schedules/${schedule}/delete`,
-    "environments": "/environments", "environment-new": "/environments/new", "environment": `/environments/${environment}`, "environment-edit": `/environments/${environment}/edit`, "environment-delete": `/environments/${environment}/delete`,
+    "delivery": `${hook}/deliveries/${taken}`, "delivery-refused": `${hook}/deliveries/${refused}`, "redeliver": `${hook}/deliveries/${taken}/redeliver`,
+    "notifications": "/notifications", "notification": chat, "notification-failing": board, "notification-given-up": `/notifications/${pager}`, "notification-new": "/notifications/new", "notification-edit": `${chat}/edit`, "notification-rotate": `${chat}/rotate`, "notification-delete": `${chat}/delete`,
+    "notification-delivery": `${chat}/deliveries/${delivered}`, "notification-delivery-failing": `${board}/deliveries/${retried}`,
+    "schedules": "/schedules", "schedule-new": "/schedules/new", "schedule": schedule, "schedule-edit": `${schedule}/edit`, "schedule-delete": `${schedule}/delete`,
+    "environments": "/environments", "environment-new": "/environments/new", "environment": environment, "environment-edit": `${environment}/edit`, "environment-delete": `${environment}/delete`,
     "secrets": "/secrets", "secret": "/secrets/GITHUB_TOKEN", "secret-new": "/secrets/new", "secret-delete": "/secrets/GITHUB_TOKEN/delete", "workers": "/workers", "worker": "/workers/build-02/runs", "keys": "/keys", "key-new": "/keys/new",
     "sessions": "/sessions", "sessions-others": "/sessions/others", "audit": "/audit", "settings": "/settings", "doctor": "/settings/doctor", "search": "/search?q=cart", "not-found": "/runs/01980f6f-aaaa-7bbb-8ccc-9ddddeeeefff",
   };
@@ -96,7 +120,7 @@ function places({ environment, shop, docs, schedule, runs, log, callbacks }) {
   };
   steps["notification-made"] = async (page, look) => {
     await page.goto("/notifications/new");
-    await page.getByLabel("URL").fill(callbacks.at("chat"));
+    await page.getByLabel("URL").fill(team.url);
     await page.getByLabel("Name", { exact: true }).fill(`Deploy bot, ${look.name}`);
     await page.getByRole("button", { name: "Create notification" }).click();
     await page.getByText("shown only once").waitFor();
@@ -138,7 +162,7 @@ const dark = /^(empty-overview|overview|runs|run-done|run-live|run-question|run-
 
 async function take(browser, server, steps) {
   for (const look of looks) {
-    const { page, context } = await member(browser, server.url, look);
+    const { page, context } = await member(browser, server.url, { ...look, key: server.key });
     for (const [name, go] of Object.entries(steps)) {
       if (look.name === "dark" && !dark.test(name)) continue;
       if (wanted.length > 0 && !wanted.some((one) => name.startsWith(one))) continue;
@@ -152,50 +176,37 @@ async function take(browser, server, steps) {
 
 /** The menu that the pictures show: a test compares it with the one that there is. */
 async function menu(browser, server) {
-  const { page, context } = await member(browser, server.url, looks[0]);
+  const { page, context } = await member(browser, server.url, { ...looks[0], key: server.key });
   await page.goto("/");
   const entries = await page.locator("nav li a").evaluateAll((links) => links.map((link) => `${link.textContent.trim()} ${link.getAttribute("href")}\n`));
   await writeFile(path.join(folder, "menu.txt"), entries.join(""));
   await context.close();
 }
 
-/** What `lineshaft demo` shows first. */
-async function demo(browser) {
-  if (wanted.length > 0 && !wanted.includes("demo")) return;
-  const started = await startDemo();
-  try {
-    for (const look of looks.filter(({ name }) => name !== "dark")) {
-      const { page, context } = await member(browser, started.url, { ...look, key: started.key });
-      await page.goto("/");
-      await page.locator(".attention li").first().waitFor();
-      await picture(page, "demo", look);
-      await context.close();
-    }
-  } finally {
-    await stopDemo(started);
-  }
-}
-
 await mkdir(folder, { recursive: true });
 const browser = await launch();
-const server = await Server.start({ flags: allowPrivate });
 try {
-  for (const look of looks) {
-    const { page, context } = await visitor(browser, server.url, look);
-    await page.goto("/login");
-    await picture(page, "login", look);
-    await context.close();
+  const server = await Server.start();
+  try {
+    for (const look of looks) {
+      const { page, context } = await visitor(browser, server.url, look);
+      await page.goto("/login");
+      await picture(page, "login", look);
+      await context.close();
+    }
+    await take(browser, server, empty);
+  } finally {
+    await server.stop();
   }
-  await take(browser, server, empty);
-  await demo(browser);
-  const company = await found(server);
-  await take(browser, server, places(company));
-  if (wanted.length === 0 || wanted.includes("tour")) await tour(browser, server, company, folder);
-  await menu(browser, server);
+  const demo = await startDemo();
+  try {
+    await menu(browser, demo); // whose session can be ended later
+    await take(browser, demo, await places(demo));
+    if (wanted.length === 0 || wanted.includes("tour")) await tour(browser, demo, folder);
+  } finally {
+    await stopDemo(demo);
+  }
   if (wanted.length === 0) await pages();
-  await company.runs.end();
-  await company.callbacks.stop();
 } finally {
   await browser.close();
-  await server.stop();
 }

@@ -53,6 +53,8 @@ type Options struct {
 	Program string
 	// Notice is shown on every page of the dashboard, before what there is to warn of.
 	Notice string
+	// Now is the clock of all but leases, schedules and callbacks, which go by the database's; nil is the machine's.
+	Now func() time.Time
 	// Harnesses replaces the built-in ones; the benchmark plugs in its own.
 	Harnesses []harness.Harness
 }
@@ -196,7 +198,7 @@ func (a *App) openStore(ctx context.Context) error {
 		return err
 	}
 	s, err := store.Open(ctx, store.Options{
-		Database: a.cfg.DatabaseOrDefault(), MaxConns: a.cfg.PostgresMaxConns, Wake: nodes.Publish, Logger: a.log, Blobs: blobs,
+		Database: a.cfg.DatabaseOrDefault(), MaxConns: a.cfg.PostgresMaxConns, Now: a.opts.Now, Wake: nodes.Publish, Logger: a.log, Blobs: blobs,
 	})
 	if err != nil {
 		return fmt.Errorf("open database: %w", err)

@@ -54,19 +54,19 @@ func (a *App) serve(ctx context.Context) error {
 	tools := mcpserver.New(mcpserver.Deps{Control: a.control, Logger: a.log, BaseURL: base, CORSOrigins: a.cfg.CORSOrigins, Version: a.opts.Version, Stopping: a.stopping})
 	hooks := ingress.New(ingress.Deps{
 		Control: a.control, Logger: a.log, BaseURL: a.webhookURL(), ErrorBase: base, TrustedProxies: a.cfg.TrustedProxies,
-		Observe: a.metrics.ObserveDelivery, Tracer: a.traces.Tracer(),
+		Observe: a.metrics.ObserveDelivery, Tracer: a.traces.Tracer(), Now: a.opts.Now,
 	})
 	programs := api.New(api.Deps{
 		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), TrustedProxies: a.cfg.TrustedProxies, CORSOrigins: a.cfg.CORSOrigins, Rate: requests,
 		Metrics: a.metrics.Handler(), MetricsKey: a.cfg.MetricsKey.Reveal(), Models: a.models, MCP: tools.Serve, Version: a.opts.Version, Stopping: a.stopping, Tracer: a.traces.Tracer(),
-		SendTest: hooks.SendTest, Streams: &a.streams,
+		SendTest: hooks.SendTest, Streams: &a.streams, Now: a.opts.Now,
 		Observe: func(o api.Observation) { a.metrics.ObserveRequest(o.Route, o.Method, o.Status, o.Took) },
 	})
 	pages, err := web.New(web.Deps{
 		Control: a.control, Logger: a.log, BaseURL: base, WebhookBaseURL: a.webhookURL(), Secure: strings.HasPrefix(base, "https://"),
 		Warning: cmp.Or(a.opts.Notice, a.isolated.warning), Version: a.opts.Version, Stopping: a.stopping, TrustedProxies: a.cfg.TrustedProxies,
 		Identity: a.identity(), Settings: pageSettings(a.cfg), Examine: a.examine, Absent: a.absentAgents, Tracer: a.traces.Tracer(),
-		Standard: sync.OnceValue(a.standard), Certificates: a.pageCertificates, Rate: requests, SendTest: hooks.SendTest,
+		Standard: sync.OnceValue(a.standard), Certificates: a.pageCertificates, Rate: requests, SendTest: hooks.SendTest, Now: a.opts.Now,
 	})
 	if err != nil {
 		return fmt.Errorf("build pages: %w", err)

@@ -20,6 +20,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -81,8 +82,9 @@ func Program() Deps {
 			set.Terminal = shell.TerminalWidth(out) > 0
 			return app.Run(ctx, cfg, set)
 		},
-		Demo: func(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error {
+		Demo: func(ctx context.Context, cfg config.Config, now func() time.Time, out io.Writer, logger *slog.Logger) error {
 			set := options(logger, out)
+			set.Now = now
 			set.Notice = "This is a demo: everything here is made up, and is gone when the demo ends."
 			return app.Run(ctx, cfg, set)
 		},

@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { patience, required } from "./server.mjs";
+import { Server, patience, required } from "./server.mjs";
 
-/** Starts the demo and waits until it says where it is and with which key. */
+/** Starts the demo and waits until it says where it is and with which key: a server to call. */
 export async function startDemo(temporary) {
   const began = Date.now();
   const child = spawn(required("LINESHAFT_BIN"), ["demo", "--port", "0"], { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, ...(temporary && { TMPDIR: temporary }) } });
@@ -16,7 +16,7 @@ export async function startDemo(temporary) {
     if (told.url && told.key) break;
   }
   if (told.url) assert.equal((await fetch(`${told.url}/login`)).status, 200);
-  return { child, took: Date.now() - began, ...told };
+  return Object.assign(new Server(), { child, took: Date.now() - began, ...told });
 }
 
 /** Ends it as Ctrl-C does, and waits until it is gone. */

@@ -35,6 +35,8 @@ export async function lastingAddress() {
 export const shell = (...lines) => ["Please run this:", "```sh", ...lines, "```"].join("\n");
 
 export class Server {
+  /** The key that it is called with. */
+  key = adminKey;
   #process;
   #log = [];
 
@@ -90,7 +92,7 @@ export class Server {
   async api(route, { body, method = body === undefined ? "GET" : "POST" } = {}) {
     const response = await fetch(`${this.url}/api/v1${route}`, {
       method,
-      headers: { authorization: `Bearer ${adminKey}` },
+      headers: { authorization: `Bearer ${this.key}` },
       body: body === undefined ? undefined : JSON.stringify(body),
       signal: AbortSignal.timeout(patience),
     });
@@ -141,7 +143,7 @@ export class Server {
   /** Waits for the end of a run: the server closes the event stream then. */
   async ended(runID) {
     const response = await fetch(`${this.url}/api/v1/agent/runs/${runID}/events`, {
-      headers: { authorization: `Bearer ${adminKey}`, accept: "text/event-stream" },
+      headers: { authorization: `Bearer ${this.key}`, accept: "text/event-stream" },
       signal: AbortSignal.timeout(patience),
     });
     await response.text();

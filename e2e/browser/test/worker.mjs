@@ -1,6 +1,6 @@
 // A worker made of words: it claims a run and tells about it whatever a test says.
 // With it a test has any kind of event, as fast as it likes, from a real server.
-import { adminKey, patience } from "./server.mjs";
+import { patience } from "./server.mjs";
 
 let workers = 0;
 
@@ -39,7 +39,7 @@ export class Worker {
   async #call(route, body) {
     const response = await fetch(`${this.#server.url}/api/v1/worker/${route}`, {
       method: "POST",
-      headers: { authorization: `Bearer ${adminKey}`, "content-type": "application/json" },
+      headers: { authorization: `Bearer ${this.#server.key}`, "content-type": "application/json" },
       body: JSON.stringify({ ...this.#process, ...body }),
       signal: AbortSignal.timeout(patience),
     });

@@ -64,24 +64,27 @@ func (sh Commands) demo(ctx context.Context, port int) error {
 		return err
 	}
 	defer receiver.stop()
+	team, err := newDemoTeam(key, receiver.at)
+	if err != nil {
+		return err
+	}
 	out := &readyWriter{ready: make(chan string, 1)}
 	done := make(chan error, 1)
-	go func() { done <- sh.Demo(ctx, cfg, out, sh.logger(cfg)) }()
+	go func() { done <- sh.Demo(ctx, cfg, team.clock.now, out, sh.logger(cfg)) }()
 	select {
 	case err := <-done:
 		if errors.Is(err, syscall.EADDRINUSE) {
 			return shell.Failure(err, fmt.Sprintf("another program listens on port %d", port), "Choose another port with --port; 0 is any free one.")
 		}
 		return err
-	case at := <-out.ready:
-		team := &demoTeam{at: at, key: key, receiver: receiver.at}
+	case team.at = <-out.ready:
 		if err := team.furnish(ctx); err != nil && ctx.Err() == nil {
 			stop()
 			<-done
 			return fmt.Errorf("fill the demo: %w", err)
 		}
 		if ctx.Err() == nil {
-			_, _ = fmt.Fprintf(sh.Out, "The demo is ready at %s\n\n  Sign in with  %s\n\nStop it with Ctrl-C; nothing is kept.\n", at, key) // for a person who reads it or not
+			_, _ = fmt.Fprintf(sh.Out, "The demo is ready at %s\n\n  Sign in with  %s\n\nStop it with Ctrl-C; nothing is kept.\n", team.at, key) // for a person who reads it or not
 		}
 		team.goOn(ctx)
 		return <-done

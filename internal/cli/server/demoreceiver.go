@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net"
@@ -8,8 +9,8 @@ import (
 	"time"
 )
 
-// demoBoard is where callbacks of the demo are refused.
-const demoBoard = "/board"
+// demoAnswers are those of receivers that do not take callbacks: one is down, one is gone.
+var demoAnswers = map[string]int{"/board": http.StatusBadGateway, "/pager": http.StatusGone}
 
 // demoReceiver takes the callbacks of the demo, so that none leaves this machine.
 type demoReceiver struct {
@@ -25,11 +26,7 @@ func newDemoReceiver(ctx context.Context) (*demoReceiver, error) {
 	}
 	r := &demoReceiver{at: "http://" + listener.Addr().String(), done: make(chan struct{})}
 	r.server = http.Server{ReadHeaderTimeout: 10 * time.Second, Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		if req.URL.Path == demoBoard {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			return
-		}
-		w.WriteHeader(http.StatusNoContent)
+		w.WriteHeader(cmp.Or(demoAnswers[req.URL.Path], http.StatusNoContent))
 	})}
 	go func() {
 		defer close(r.done)

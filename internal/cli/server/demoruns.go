@@ -4,110 +4,154 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// demoEvent is something that a run reports, some seconds before now.
-type demoEvent struct {
-	ago  float64
-	kind string
-	data object
+// demoEntry is something that a run reports: one of Says, Thinks, Plan, Does, Edits, Uses, Opens and Asks.
+type demoEntry struct {
+	// At is how many seconds after the start of the work.
+	At           float64
+	Says, Thinks string
+	// Plan are steps, the first of which are Done.
+	Plan []string
+	Done int
+	// Does is a command that Prints something and has Took some seconds when it ends with Code; without Took it still runs.
+	Does, Prints string
+	Took         float64
+	Code         int
+	// Edits is a file in which New replaces Old.
+	Edits, Old, New string
+	// Uses are tokens in and out, and what they cost in millionths of a dollar.
+	Uses []int
+	// Opens is the address of a pull request, Asks a question about the last command.
+	Opens, Asks string
 }
 
-func demoSays(ago float64, text string) demoEvent {
-	return demoEvent{ago, "message", object{"role": "assistant", "text": text}}
-}
-
-// demoCall is a tool call with its output and result.
-func demoCall(ago, took float64, id, command, output string, code int) []demoEvent {
-	state, result := "completed", object{}
-	if code != 0 {
-		state, result = "failed", object{"exit_code": code}
+// numbered is an entry of a run that reports the same in turn.
+func (e demoEntry) numbered(n int) demoEntry {
+	for _, text := range []*string{&e.Says, &e.Does, &e.Prints, &e.Edits, &e.Old, &e.New} {
+		*text = strings.ReplaceAll(*text, "{n}", strconv.Itoa(n))
 	}
-	return []demoEvent{
-		{ago, "tool_call", object{"id": id, "category": "command", "name": "bash", "input": object{"command": command}}},
-		{ago - took/2, "output", object{"stream": "stdout", "text": output, "tool_call_id": id}},
-		{ago - took, "tool_result", object{"id": id, "category": "command", "name": "bash", "state": state, "output": result}},
-	}
+	return e
 }
 
-func demoEdit(ago float64, id, path, before, after string) []demoEvent {
-	return []demoEvent{
-		{ago, "tool_call", object{"id": id, "category": "files", "name": "edit", "input": object{"path": path, "old": before, "new": after}}},
-		{ago - 0.2, "tool_result", object{"id": id, "category": "files", "name": "edit", "state": "completed", "output": object{}}},
+// events are what a worker reports of an entry. The present tool call is called id.
+func (e demoEntry) events(began time.Time, id, model string) (list []object) {
+	add := func(after float64, kind string, data object) {
+		at := began.Add(time.Duration((e.At + after) * float64(time.Second)))
+		list = append(list, object{"type": kind, "time": at.UTC().Format(time.RFC3339Nano), "data": data})
 	}
-}
-
-func demoUsage(ago float64, in, out, micros int) demoEvent {
-	return demoEvent{ago, "usage", object{"model_id": "claude-demo", "input_tokens": in, "output_tokens": out, "cost_micros": micros}}
-}
-
-// demoStep is what a live run says as time goes by.
-func demoStep(step int) []demoEvent {
-	id := fmt.Sprintf("live-%d", step)
-	switch step % 3 {
-	case 0:
-		return []demoEvent{demoSays(0, fmt.Sprintf("Step %d is done. Next file.", step)), demoUsage(0, 2100, 90, 9_000)}
-	case 1:
-		return demoCall(2.2, 1.9, id, fmt.Sprintf("grep -rn flag_%d src | head", step), fmt.Sprintf("src/flags.ts:%d: flag_%d: false\n", 10+step, step), 0)
+	tool := func(after float64, category, name, key string, value object) {
+		kind, data := "tool_call", object{"id": id, "category": category, "name": name, key: value}
+		if key == "output" {
+			kind, data["state"] = "tool_result", "completed"
+			if e.Code != 0 {
+				data["state"] = "failed"
+			}
+		}
+		add(after, kind, data)
 	}
-	return demoEdit(1, id, "src/flags.ts", fmt.Sprintf("flag_%d: false,", step), "")
-}
-
-// work is what most runs of the demo do before they end in their way.
-func demoWork() []demoEvent {
-	list := []demoEvent{
-		demoSays(170, "I'll look at the code first."),
-		{169, "plan", object{"steps": []object{{"text": "Find the place", "state": "completed"}, {"text": "Change it", "state": "in_progress"}, {"text": "Run the tests", "state": "pending"}}}},
-		demoUsage(165, 5400, 320, 41_000),
+	switch {
+	case e.Says != "":
+		add(0, "message", object{"role": "assistant", "text": e.Says})
+	case e.Thinks != "":
+		add(0, "thought", object{"text": e.Thinks})
+	case e.Plan != nil:
+		steps := make([]object, len(e.Plan))
+		for i, text := range e.Plan {
+			steps[i] = object{"text": text, "state": []string{"completed", "in_progress", "pending"}[cmp.Compare(i, e.Done)+1]}
+		}
+		add(0, "plan", object{"steps": steps})
+	case e.Does != "":
+		tool(0, "command", "bash", "input", object{"command": e.Does})
+		if e.Prints != "" {
+			add(e.Took*0.9, "output", object{"stream": "stdout", "text": e.Prints, "tool_call_id": id})
+		}
+		if e.Took > 0 {
+			tool(e.Took, "command", "bash", "output", object{"exit_code": e.Code})
+		}
+	case e.Edits != "":
+		tool(0, "files", "edit", "input", object{"path": e.Edits, "old": e.Old, "new": e.New})
+		tool(0.2, "files", "edit", "output", object{"text": "Replaced 1 in " + e.Edits + "."})
+	case e.Uses != nil:
+		add(0, "usage", object{"model_id": model, "input_tokens": e.Uses[0], "output_tokens": e.Uses[1], "cost_micros": e.Uses[2]})
+	case e.Opens != "":
+		add(0, "artifact", object{"type": "PULL_REQUEST", "url": e.Opens})
+	case e.Asks != "":
+		add(0, "permission_request", object{"tool_call_id": id, "title": e.Asks, "options": []object{
+			{"id": "allow", "name": "Allow once", "kind": "allow_once"}, {"id": "always", "name": "Always allow", "kind": "allow_always"}, {"id": "no", "name": "Reject", "kind": "reject_once"},
+		}})
 	}
-	list = append(list, demoCall(165, 3, "c1", "grep -rn coupon src | head -3", "src/cart.ts:42: const coupon = session.coupon\nsrc/cart.ts:57: if (!coupon) return total\nsrc/session.ts:12: delete session.coupon\n", 0)...)
-	list = append(list, demoUsage(150, 7100, 410, 52_000))
-	list = append(list, demoEdit(150, "c2", "src/session.ts", "  delete session.coupon\n  session.user = user", "  session.user = user")...)
 	return list
 }
 
-// perform lets a run happen: most succeed, some fail, ask or keep running.
-func (t *demoTeam) perform(ctx context.Context, job *demoJob) error {
+// demoJob is an execution that the demo plays.
+type demoJob struct {
+	RunID       string `json:"run_id"`
+	ExecutionID string `json:"execution_id"`
+	Token       any    `json:"token"`
+	Turn        struct {
+		FollowupID string `json:"followup_id"`
+	} `json:"turn"`
+	host, model string
+	then        []demoEntry
+	// asks says that it waits for an answer.
+	asks bool
+	// calls and events are how many it has reported.
+	calls, events int
+}
+
+func (j *demoJob) ref() object { return object{"execution_id": j.ExecutionID, "token": j.Token} }
+
+// play takes the run that a step has started, and lets it happen. Set-up is how long it takes to begin.
+func (t *demoTeam) play(ctx context.Context, step demoStep, setUp time.Duration) error {
+	known := []string{}
+	for _, job := range t.held {
+		if job.host == step.By {
+			known = append(known, job.ExecutionID)
+		}
+	}
+	var claimed struct {
+		Jobs []*demoJob `json:"jobs"`
+	}
+	t.clock.pass(setUp / 4)
+	claim := object{"version": "demo", "limit": 1, "capacity": 4, "known": known}
+	if err := t.worker(ctx, step.By, "claim", claim, &claimed); err != nil {
+		return err
+	}
+	if len(claimed.Jobs) != 1 {
+		return fmt.Errorf("%s has %d runs to take instead of one", step.By, len(claimed.Jobs))
+	}
+	job := claimed.Jobs[0]
+	job.host, job.model, job.then = step.By, cmp.Or(step.Model, "claude-sonnet-4-5"), step.Then
+	t.clock.pass(setUp)
 	if err := t.report(ctx, job, object{"started": true}); err != nil {
 		return err
 	}
-	if err := t.tell(ctx, job, demoWork()...); err != nil {
+	began := t.clock.now()
+	t.clock.pass(step.Took)
+	if err := t.log(ctx, job, began, slices.Concat(step.Log, step.Rest)...); err != nil {
 		return err
 	}
-	tests := demoCall(140, 62, "c3", "npm test", " ✓ cart.test.ts (14 tests)\n ✓ session.test.ts (9 tests)\n\n Tests  23 passed\n", 0)
+	if step.Lives || job.asks {
+		t.held = append(t.held, job)
+	}
 	switch {
-	case strings.HasPrefix(job.title, "Deploy"):
-		t.held, t.asked = append(t.held, job), append(t.asked, job)
-		return t.ask(ctx, job)
-	case strings.HasPrefix(job.title, "Clean up"), strings.HasPrefix(job.title, "Review"), strings.HasPrefix(job.title, "Translate"):
-		t.held, t.live = append(t.held, job), append(t.live, job)
+	case job.asks:
+		return t.endTurn(ctx, job, waiting(), nil)
+	case step.Lives:
 		return nil
-	case strings.HasPrefix(job.title, "Upgrade"), strings.HasPrefix(job.title, "Write a migration"):
-		tests = demoCall(140, 91, "c3", "npm test", " ✗ cart.test.ts: expected 19.00, got 20.00\n\n Tests  1 failed, 22 passed\n", 1)
-		if err := t.tell(ctx, job, append(tests, demoSays(40, "One test fails, and I do not know which number is right."))...); err != nil {
-			return err
-		}
-		return t.end(ctx, job, object{"state": "FAILED", "message": "the agent exited with 1", "code": "agent_process_failed"})
+	case step.Ends == nil:
+		return t.endTurn(ctx, job, object{"state": "SUCCEEDED", "message": "the agent has finished"}, nil)
 	}
-	tests = append(tests, demoUsage(70, 8200, 150, 38_000), demoSays(68, "Done: the tests pass. The change is in **src/session.ts**."))
-	if err := t.tell(ctx, job, tests...); err != nil {
-		return err
-	}
-	return t.end(ctx, job, object{"state": "SUCCEEDED", "message": "the agent has finished"})
+	return t.endTurn(ctx, job, step.Ends, nil)
 }
 
-// ask lets a run wait for an answer.
-func (t *demoTeam) ask(ctx context.Context, job *demoJob) error {
-	question := object{"title": "bash: kubectl apply -f preview.yaml", "options": []object{
-		{"id": "allow", "name": "Allow", "kind": "allow_once"}, {"id": "reject", "name": "Reject", "kind": "reject_once"},
-	}}
-	if err := t.tell(ctx, job, demoEvent{5, "permission_request", question}); err != nil {
-		return err
-	}
-	return t.end(ctx, job, object{"state": "BLOCKED", "ask": "demo-question"})
-}
+// waiting is the result of a turn that waits for an answer, which the next call with it brings.
+func waiting() object { return object{"state": "BLOCKED", "ask": "demo-question"} }
 
 // answered says that a person has answered a run, which then continues and ends.
 func (t *demoTeam) answered(ctx context.Context, job *demoJob) bool {
@@ -117,54 +161,51 @@ func (t *demoTeam) answered(ctx context.Context, job *demoJob) bool {
 			Message    string `json:"message"`
 		} `json:"next"`
 	}
-	body := job.ref()
-	body["result"] = object{"turn": job.turn(), "state": "BLOCKED", "ask": "demo-question"}
-	if err := t.worker(ctx, "end-turn", body, &said); err != nil || said.Next == nil {
+	if err := t.endTurn(ctx, job, waiting(), &said); err != nil || said.Next == nil {
 		return err != nil // one that was cancelled waits no more
 	}
 	job.Turn.FollowupID = said.Next.FollowupID
-	_ = t.tell(ctx, job, demoSays(0, "You said: "+said.Next.Message+". Nothing is deployed from a demo, so this is the end of it.")) // a run that was cancelled takes no more
-	_ = t.end(ctx, job, object{"state": "SUCCEEDED", "message": "the agent has finished"})
+	_ = t.log(ctx, job, time.Now(), demoEntry{Says: "You said: " + said.Next.Message + ". Nothing is pushed from a demo, so this is the end of it."}) // a run that was cancelled takes no more
+	_ = t.endTurn(ctx, job, object{"state": "SUCCEEDED", "message": "the agent has finished"}, nil)
 	return true
 }
 
-// turn names what the agent works on.
-func (j *demoJob) turn() string { return cmp.Or(j.Turn.FollowupID, "prompt") }
-
-func (t *demoTeam) end(ctx context.Context, job *demoJob, result object) error {
-	result["turn"] = job.turn()
+func (t *demoTeam) endTurn(ctx context.Context, job *demoJob, result object, into any) error {
+	result["turn"] = cmp.Or(job.Turn.FollowupID, "prompt")
 	body := job.ref()
 	body["result"] = result
-	return t.worker(ctx, "end-turn", body, nil)
+	return t.worker(ctx, job.host, "end-turn", body, into)
 }
 
-// tell reports events of a run.
-func (t *demoTeam) tell(ctx context.Context, job *demoJob, events ...demoEvent) error {
-	now := time.Now()
-	list := make([]object, len(events))
-	for i, e := range events {
-		at := now.Add(-time.Duration(e.ago * float64(time.Second)))
-		list[i] = object{"type": e.kind, "time": at.UTC().Format(time.RFC3339Nano), "data": e.data}
+// log reports entries of a run that began to report them at some time.
+func (t *demoTeam) log(ctx context.Context, job *demoJob, began time.Time, entries ...demoEntry) error {
+	events := []object{}
+	for _, e := range entries {
+		if e.Does != "" || e.Edits != "" {
+			job.calls++
+		}
+		job.asks = job.asks || e.Asks != ""
+		events = append(events, e.events(began, fmt.Sprintf("call-%d", job.calls), job.model)...)
 	}
-	return t.report(ctx, job, object{"events": list})
+	return t.report(ctx, job, object{"events": events})
 }
 
 func (t *demoTeam) report(ctx context.Context, job *demoJob, report object) error {
 	for name, value := range job.ref() {
 		report[name] = value
 	}
-	report["first"] = job.next
+	report["first"] = job.events + 1
 	var answered struct {
 		Errors []any `json:"errors"`
 	}
-	if err := t.worker(ctx, "report", object{"reports": []object{report}}, &answered); err != nil {
+	if err := t.worker(ctx, job.host, "report", object{"reports": []object{report}}, &answered); err != nil {
 		return err
 	}
 	if len(answered.Errors) > 0 && answered.Errors[0] != nil {
 		return fmt.Errorf("report: %v", answered.Errors[0])
 	}
 	if events, ok := report["events"].([]object); ok {
-		job.next += len(events)
+		job.events += len(events)
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/goccy/go-yaml"
 	"github.com/spf13/cobra"
@@ -27,8 +28,8 @@ import (
 type Programs struct {
 	// Serve runs a server until ctx ends. It prints its banner to out.
 	Serve func(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error
-	// Demo is Serve with a word on every page that what it shows is made up.
-	Demo func(ctx context.Context, cfg config.Config, out io.Writer, logger *slog.Logger) error
+	// Demo is Serve by a clock that may show the past, with a word on every page that what it shows is made up.
+	Demo func(ctx context.Context, cfg config.Config, now func() time.Time, out io.Writer, logger *slog.Logger) error
 	// Work runs a self-hosted worker until ctx ends. It writes its state to out.
 	Work func(ctx context.Context, cfg config.Config, as app.RemoteWorker, out io.Writer, logger *slog.Logger) error
 	// Migrate brings the database to this version's schema and writes to out what it did.
