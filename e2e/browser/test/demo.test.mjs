@@ -51,6 +51,9 @@ onceOn("sqlite", "I-1 every page of the demo says what it is, and has something 
       assert.ok((await page.locator("main h1").textContent()).trim(), `${address} has no title`);
       const text = await page.locator("main").innerText();
       assert.ok(text.length > alerts[0].length + 60, `${address} says no more than ${JSON.stringify(text)}`);
+      const cut = await page.$$eval("main .card.flush", (cards) => cards.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.innerText.slice(0, 60)));
+      const over = await page.$$eval(".delivery > summary .tag", (tags) => tags.filter((one) => one.getBoundingClientRect().right > one.nextElementSibling.getBoundingClientRect().left).map((one) => one.innerText));
+      assert.deepEqual([cut, over], [[], []], `${address}: tables are cut, or results cover the time`);
       assert.deepEqual(complaints, [], address);
     });
     assert.deepEqual(missed, [], "no link of the demo leads there");
