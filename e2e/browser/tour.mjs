@@ -63,7 +63,7 @@ export async function tour(browser, server, folder) {
   const [delivery] = (await server.api(`${github}/deliveries`)).deliveries;
   await page.goto("/deliveries");
   await page.getByText("Invoice has the wrong tax").first().waitFor();
-  await shoot(1800, "1  Someone labels an issue “bug”: a signed delivery starts a run", ".delivery");
+  await shoot(1800, "1  Someone labels an issue “bug”: a signed delivery starts a run", ".delivery > summary .tag");
   await page.goto(`${github.replace("/factory/", "/factories/")}/deliveries/${delivery.delivery_id}`);
   await shoot(2800, "2  The delivery shows which automation it started, and why the others did not match");
   await page.goto(`/runs/${worker.runID}`);
