@@ -63,7 +63,7 @@ func (f *automationForm) fields() (what, limits []page.Field) {
 		{
 			Name: "title", Label: "Title of its runs", Into: &a.Title, Most: 200, Placeholder: "the sender’s words, such as #7 Fix it",
 			Hint: "May hold <code>{{payload.path}}</code>, the value at that path of the delivery. " +
-				"Empty: the sender's words, or the name.",
+				"Empty: the sender’s words, or the name.",
 		},
 	}
 	limits = []page.Field{
