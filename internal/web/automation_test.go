@@ -316,6 +316,10 @@ func TestI2FieldsOfADeliveryGoIntoTheFilter(t *testing.T) {
 	if part := s.ask("fields:0", form); !strings.Contains(part, "not a JSON object") {
 		t.Errorf("no object:\n%s", part)
 	}
+	s.deliver(`{"long": "` + strings.Repeat("x", 1<<20) + `"}`)
+	if part := s.ask("fields:0", typed("")); !strings.Contains(part, "larger than 1 MB") {
+		t.Errorf("a payload of a megabyte:\n%.2000s", part)
+	}
 	if status, _, _ := s.post(s.at()+"/draft", url.Values{"do": {"use:3:[]"}}); status != http.StatusBadRequest {
 		t.Errorf("no such trigger: %d", status)
 	}

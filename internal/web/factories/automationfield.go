@@ -14,9 +14,11 @@ import (
 )
 
 const (
-	// mostFields is how many fields of a delivery are offered, deepestField how deep they lie, and
-	// longestWanted how long a value a filter asks for word for word.
+	// mostFields is how many fields of a delivery are offered, of a payload of fieldBytes at most, which
+	// takes ten times as much memory. deepestField is how deep they lie, and longestWanted how long a
+	// value a filter asks for word for word.
 	mostFields    = 200
+	fieldBytes    = 1 << 20
 	deepestField  = 8
 	longestWanted = 100
 )
@@ -130,6 +132,8 @@ func (s pages) offerFields(r *page.Request, f *automationForm, t *triggerForm) {
 	switch {
 	case err != nil:
 		t.FieldsProblem = s.problemText(r.Context(), err)
+	case len(body) > fieldBytes:
+		t.FieldsProblem = "The payload is larger than 1 MB. Paste the part that you need under “Try it”."
 	case body == nil:
 		t.FieldsProblem = "No delivery is stored yet. Send one, or paste a payload under “Try it”."
 	default:
@@ -153,7 +157,7 @@ func (s pages) offeredBody(r *page.Request, f *automationForm) ([]byte, error) {
 	past := f.Past[chosen]
 	for _, h := range f.Hooks {
 		if h.Name == past.Webhook {
-			found, err := s.Control.GetDelivery(r.Context(), r.Caller, f.Factory.UID, h.UID, past.ID, true)
+			found, err := s.Control.GetDelivery(r.Context(), r.Caller, f.Factory.UID, h.UID, past.ID, false)
 			return found.Payload, err
 		}
 	}
