@@ -60,7 +60,20 @@ func (s *session) makeRecent(ctx context.Context, engine string, runs int) (*rec
 		return nil, fmt.Errorf("make recent runs: %w", err)
 	}
 	s.progress.stepf("B13 %s: count the ends of %s", engine, thousands(int64(r.added)))
-	return r, r.inside(ctx, func(c *control.Service) error { return r.fold(ctx, c) })
+	return r, r.inside(ctx, func(c *control.Service) error { return errors.Join(r.fold(ctx, c), settleAll(ctx, c)) })
+}
+
+// settleAll settles what was filled in at once, as a server has long done with runs of the last days.
+func settleAll(ctx context.Context, c *control.Service) error {
+	for _, settle := range []func(context.Context) (bool, error){c.SettleRuns, c.SettleDeliveries} {
+		for more := true; more; {
+			var err error
+			if more, err = settle(ctx); err != nil {
+				return fmt.Errorf("settle what was filled in: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 // inside calls fn with a server on the database that does nothing of its own accord.
