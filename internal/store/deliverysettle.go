@@ -98,9 +98,9 @@ func (r reader) newestDeliveries(ctx context.Context, factoryUIDs []string, befo
 		return nil, fmt.Errorf("read unsettled deliveries: %w", err)
 	}
 	args := []any{before}
-	newest, err := pairs[string, string](ctx, r, "read newest deliveries", `SELECT w.uid, COALESCE((SELECT MAX(d.id) FROM deliveries d
-		WHERE d.webhook_uid = w.uid AND d.id < $1), '') FROM webhooks w
-		WHERE w.deleted_at = 0 AND w.factory_uid IN `+list(&args, factoryUIDs), args)
+	newest, err := pairs[string, string](ctx, r, "read newest deliveries", `SELECT w.uid, COALESCE((SELECT d.id FROM deliveries d
+		WHERE `+fmt.Sprintf(r.d.follow, "d.webhook_uid", "w.uid")+` AND d.id < $1 ORDER BY d.webhook_uid DESC, d.id DESC LIMIT 1), '')
+		FROM webhooks w WHERE w.deleted_at = 0 AND w.factory_uid IN `+list(&args, factoryUIDs), args)
 	for uid := range newest {
 		newest[uid] = max(newest[uid], unsettled[uid])
 	}

@@ -142,6 +142,36 @@ func hookReads(s *store.Store) map[string]lookup {
 	}
 }
 
+// That a webhook has no delivery is not found out by reading the log of a busy one.
+func TestW11IdleWebhooksBesideABusyOne(t *testing.T) {
+	t.Parallel()
+	storetest.Each(t, func(t *testing.T, s *store.Store) {
+		write(t, s, func(ctx context.Context, tx *store.Tx) error {
+			for _, query := range bulkHooks() {
+				if strings.HasPrefix(query, "INSERT INTO deliveries") {
+					query = strings.Replace(query, "CASE WHEN i % 100 = 0 THEN 'h7' ELSE 'h' || (i % 100) END", "'h0'", 1)
+				} else if !strings.HasPrefix(query, "INSERT INTO webhooks") {
+					continue
+				}
+				if _, err := tx.Exec(ctx, hookNumbers+query, 20_000); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		analyze(t, s)
+		recorder := s.Record()
+		last, err := s.LastDeliveries(t.Context(), "f0", "f1", "f2")
+		must(t, err)
+		if len(last) != 1 || last[0].ID != "01900000-0000-7000-8000-000"+"100019999" {
+			t.Errorf("the last deliveries are %+v", last)
+		}
+		for _, st := range recorder.Take() {
+			checkReads(t, s, st, 50, false)
+		}
+	})
+}
+
 // hookWrites are the statements that change the tables of webhooks.
 func hookWrites(s *store.Store) map[string]lookup {
 	now := time.UnixMicro(1_800_000_000_000_000)
