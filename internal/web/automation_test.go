@@ -306,7 +306,7 @@ func TestI2FieldsOfADeliveryGoIntoTheFilter(t *testing.T) {
 	if text, _ := use(form, `["action"]`); !strings.Contains(text, "opened") || !strings.Contains(text, "closed") {
 		t.Errorf("two values of action: %s", text)
 	}
-	for text, want := range map[string]string{"action: {not_in: [x]}": "already asks something else of action", "action: opened": "Fix the mistake first"} {
+	for text, want := range map[string]string{"action: {not_in: [x]}": "already asks something else of action. Change that in the text.", "action: opened": "Fix the mistake in the filter first"} {
 		form.Set("t0.filter", text)
 		if kept, part := use(form, `["action"]`); kept != text || !strings.Contains(part, want) {
 			t.Errorf("%s became %s:\n%s", text, kept, part)

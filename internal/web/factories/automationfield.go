@@ -173,7 +173,7 @@ func (s pages) useField(r *page.Request, f *automationForm, t *triggerForm, path
 	}
 	changed := t.read
 	if len(t.Check.Problems) > 0 {
-		t.FieldsProblem = "Fix the mistake first."
+		t.FieldsProblem = "Fix the mistake in the filter first."
 		return
 	}
 	if t.Check.Unticked {
@@ -181,7 +181,7 @@ func (s pages) useField(r *page.Request, f *automationForm, t *triggerForm, path
 	}
 	var ok bool
 	if changed.Filter.Payload, ok = withField(changed.Filter.Payload, t.Fields[i]); !ok {
-		t.FieldsProblem = "The filter already asks something else of " + t.Fields[i].Name + "."
+		t.FieldsProblem = "The filter already asks something else of " + t.Fields[i].Name + ". Change that in the text."
 		return
 	}
 	made := f.trigger(t.Index, changed, factories.WriteTriggerFilter(changed))
