@@ -80,7 +80,8 @@ func TestD2ConnectionIsCutBeforeTheCommit(t *testing.T) {
 }
 
 // Two transactions whose last statements wait for each other find that out in COMMIT: one of
-// them is done again, and both are done once.
+// them is done again, and both are done once. It may be done again before the other one has
+// woken up, and then they meet a second time.
 func TestD2DeadlockInWhatIsSent(t *testing.T) {
 	t.Parallel()
 	s, err := store.Open(t.Context(), store.Options{Database: storetest.Postgres(t)})
@@ -107,7 +108,7 @@ func TestD2DeadlockInWhatIsSent(t *testing.T) {
 		})
 	}
 	both.Wait()
-	if got := values(t, s, "a", "b"); got[0] != "11" || got[1] != "11" || s.Deadlocks() != 1 {
+	if got := values(t, s, "a", "b"); got[0] != "11" || got[1] != "11" || s.Deadlocks() == 0 {
 		t.Errorf("%q after %d deadlocks", got, s.Deadlocks())
 	}
 }

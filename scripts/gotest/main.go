@@ -1,6 +1,6 @@
 // Command gotest runs `go test` with its own arguments, shows one line per
-// package and the full output of whatever failed, and ends with counts and the
-// reasons of the skipped tests. It exists so that `make test` closes with
+// package and the full output of whatever failed, and ends with counts, the reasons of the
+// skipped tests and the failures again. It exists so that `make test` closes with
 // numbers; it is no test framework and changes nothing about how tests run.
 package main
 

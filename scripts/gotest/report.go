@@ -49,7 +49,11 @@ type report struct {
 	skipped  int
 	skips    map[string]int // reason to how many
 	slow     []slowTest     // the slowest so far
+	again    []string       // what failed, for the end, where it is looked for
 }
+
+// againLines is how much of each failed test is shown a second time.
+const againLines = 12
 
 // slowTest is a test that others wait for. Time in which it let others go first does not count.
 type slowTest struct {
@@ -186,7 +190,9 @@ func (rep *report) showFailure(s *suite, name string, failed int) {
 	fmt.Fprintf(rep.out, "FAIL  %s: %d failed\n", name, failed)
 	for _, test := range s.order {
 		if t := s.tests[test]; t.action == "fail" || t.action == "" {
-			fmt.Fprint(rep.out, strings.Join(verdictFirst(t.output), ""))
+			lines := verdictFirst(t.output)
+			fmt.Fprint(rep.out, strings.Join(lines, ""))
+			rep.again = append(rep.again, name+" "+strings.Join(lines[:min(len(lines), againLines)], ""))
 		}
 	}
 	fmt.Fprint(rep.out, strings.Join(s.output, ""))
@@ -213,6 +219,9 @@ func (rep *report) close(took time.Duration) string {
 	slices.SortFunc(rep.slow, func(a, b slowTest) int { return cmp.Compare(b.took, a.took) })
 	for _, slow := range rep.slow[:min(len(rep.slow), slowTests)] {
 		fmt.Fprintf(rep.out, "slow  %6.1f s  %s\n", slow.took, slow.name)
+	}
+	for _, failure := range rep.again {
+		fmt.Fprintf(rep.out, "failed: %s", failure)
 	}
 	line := fmt.Sprintf("go: %d passed, %d failed, %d skipped in %d packages, %.0f s",
 		rep.passed, rep.failed, rep.skipped, rep.packages, took.Seconds())

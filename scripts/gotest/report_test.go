@@ -44,6 +44,7 @@ func TestReportCounts(t *testing.T) {
 		"parent fails alone":   {lines(runA, runSub, passSub, sayA, failA, failPkg), "1 passed, 1 failed, 0 skipped", "a_test.go:3: broken", "1 tests failed"},
 		"reason of a skip":     {lines(runA, runSub, saySub, skipSub, passA, passPkg), "0 passed, 0 failed, 1 skipped", "skipped 1: no database", "no test ran"},
 		"verdict comes first":  {lines(runA, sayA, endA, failA, failPkg), "0 passed, 1 failed, 0 skipped", "--- FAIL: TestA (0.01s)\n    a_test.go:3: broken", "1 tests failed"},
+		"failures come again":  {lines(runA, sayA, endA, failA, failPkg), "0 passed, 1 failed, 0 skipped", "failed: internal/x --- FAIL: TestA (0.01s)\n    a_test.go:3: broken\ngo: ", "1 tests failed"},
 		"slow tests are named": {lines(runA, slowA, passPkg), "1 passed, 0 failed, 0 skipped", "slow    12.5 s  internal/x TestA\n", ""},
 		"test never ended":     {lines(runA, sayA, failPkg), "0 passed, 1 failed, 0 skipped", "a_test.go:3: broken", "1 tests failed"},
 		"panic in the package": {lines(sayPkg, failPkg), "0 passed, 1 failed, 0 skipped", "panic: outside", "1 tests failed"},

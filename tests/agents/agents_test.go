@@ -85,8 +85,8 @@ func TestX6RealAgents(t *testing.T) {
 }
 
 // pace holds two answers of the model back: the first one until the run has its follow-ups,
-// since it could end before them, and the last one until the title was asked for, since a
-// request that the end of a run cuts off can only be estimated.
+// since it could end before them, and the last one until the run has counted the title, since
+// a request that the end of a run cuts off can only be estimated.
 type pace struct {
 	begun, followed, titled chan struct{}
 	begin, follow, title    func()
@@ -111,8 +111,6 @@ func (p *pace) release() {
 func (p *pace) answer(asked fakemodel.Conversation) fakemodel.Reply {
 	text, _ := asked.Asked()
 	switch {
-	case len(asked.Tools) == 0:
-		p.title()
 	case strings.Contains(text, firstPrompt):
 		p.begin()
 		<-p.followed
@@ -154,6 +152,15 @@ func (s *stage) work(ctx context.Context, c combination, server string, p *pace)
 		}
 	}
 	p.follow()
+	if c.titled {
+		s.await("the title is not counted", time.Minute, func() bool {
+			asked := slices.ContainsFunc(s.model.Requests(), isTitle)
+			run, err := s.api.Runs.Get(ctx, s.runID)
+			sum := s.model.Usage("")
+			return asked && err == nil && run.RequestUsage != nil && run.RequestUsage.TotalTokens == sum.Input+sum.Output
+		})
+		p.title()
+	}
 	run, err := s.api.Runs.Wait(ctx, s.runID, client.WaitOptions{Interval: 100 * time.Millisecond})
 	if err != nil || run.State != client.StateSucceeded {
 		s.t.Fatalf("run %s, %v\n%s", run.RawJSON(), err, s.told())
@@ -264,12 +271,17 @@ func (s *stage) memory(message string) {
 	s.t.Errorf("no request had all turns before %q\n%s", message, s.told())
 }
 
-// usage compares what the run shows with what the model counted. A request for a title
-// offers no tools; agents that can do without one make none.
+// isTitle says whether a request that costs something is for a title: it offers no tools.
+func isTitle(r fakemodel.Request) bool {
+	return r.Usage != (fakemodel.Usage{}) && len(r.Conversation.Tools) == 0
+}
+
+// usage compares what the run shows with what the model counted. Agents that can do without
+// a title ask for none.
 func (s *stage) usage(ctx context.Context, c combination) {
 	s.t.Helper()
 	for i, request := range s.model.Requests() {
-		if !c.titled && request.Usage != (fakemodel.Usage{}) && len(request.Conversation.Tools) == 0 {
+		if !c.titled && isTitle(request) {
 			s.t.Errorf("request %d of %s offers no tools: %.2000s", i, c.agent, request.Body)
 		}
 	}

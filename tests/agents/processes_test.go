@@ -2,6 +2,7 @@ package agents
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -62,6 +63,9 @@ func (s *stage) keysAreOutside() {
 	err := filepath.WalkDir(s.cfg.DataDir, func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Name() == "seen" {
 			seen, err = os.ReadFile(path)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // the server works in there: files and folders come and go
 		}
 		return err
 	})

@@ -83,11 +83,9 @@ func (s *session) connect(ctx context.Context, a *agent) error {
 		return err
 	}
 	if hello.Version != "1" {
-		a.kill("not a version we speak")
-		return &lineshaft.Error{
-			Code:    lineshaft.CodeAgentProcessFailed,
-			Message: fmt.Sprintf("the agent speaks version %q of the Agent Client Protocol, this worker speaks version 1; install a version of the agent that speaks version 1", clip(string(hello.Version), 20)),
-		}
+		problem := fmt.Sprintf("the agent speaks version %q of the Agent Client Protocol, this worker speaks version 1; install a version of the agent that speaks version 1", clip(string(hello.Version), 20))
+		a.kill(problem) // its end may be reported before this error is
+		return &lineshaft.Error{Code: lineshaft.CodeAgentProcessFailed, Message: problem}
 	}
 	_ = json.Unmarshal(hello.Can, &a.can)
 	answer, err := s.enter(ctx, a)
