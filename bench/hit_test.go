@@ -156,7 +156,7 @@ func TestHitEndsWithItsTime(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) }))
 	defer server.Close()
 	order := hitOrder{
-		Address: server.Listener.Addr().String(), Connections: 2, Duration: 50 * time.Millisecond, Targets: []hitTarget{bearerTarget("/", "t")}, Body: []byte("{}"),
+		Address: server.Listener.Addr().String(), Connections: 2, Duration: 500 * time.Millisecond, Targets: []hitTarget{bearerTarget("/", "t")}, Body: []byte("{}"),
 	}
 	found, err := fire(t.Context(), order)
 	must(t, err)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"path/filepath"
 	"runtime/pprof"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -27,7 +30,7 @@ const (
 	adminKey = "ls_benchmark_admin_key_0123456789"
 	// readyWithin and stopWithin bound the start and the end of a server.
 	readyWithin = time.Minute
-	stopWithin  = 15 * time.Second
+	stopWithin  = time.Minute
 )
 
 // server is a server process.
@@ -185,14 +188,23 @@ func newClient(url string) (*client.Client, error) {
 	return client.New(url, adminKey, client.WithMaxRetries(0))
 }
 
-// freeAddress is one that nobody listens at now.
+// nextPort gives each port once: servers that are being started are not each other's.
+var nextPort = sync.OnceValue(func() func() int {
+	var given atomic.Int64
+	given.Store(rand.Int64N(5_000))
+	return func() int { return 2_000 + int(given.Add(1)%5_000) }
+})
+
+// freeAddress is one that nobody listens at now. It is below the ports that the system gives
+// to anyone, which could be gone when the server has started.
 func freeAddress(ctx context.Context) (string, error) {
-	var listen net.ListenConfig
-	l, err := listen.Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", fmt.Errorf("find a free port: %w", err)
+	for range 100 {
+		l, err := new(net.ListenConfig).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", nextPort()()))
+		if err == nil {
+			return l.Addr().String(), l.Close()
+		}
 	}
-	return l.Addr().String(), l.Close()
+	return "", errors.New("no port is free")
 }
 
 // serveOrder is what the child that is a server gets on its first line of input.

@@ -209,8 +209,8 @@ func TestH12CAIsDown(t *testing.T) {
 	}
 }
 
-// TestH12NodesShareOneOrder starts two nodes at once; the CA comes to the first one
-// anyone who asked, is asked once, and both serve what it gave.
+// TestH12NodesShareOneOrder lets two nodes wait for a CA; it comes to the first one, whoever
+// asked, is asked once, and both serve what it gave.
 func TestH12NodesShareOneOrder(t *testing.T) {
 	t.Parallel()
 	database := storetest.Postgres(t)
@@ -218,9 +218,13 @@ func TestH12NodesShareOneOrder(t *testing.T) {
 	p := newPebble(t, portOf(t, web), 0)
 	a, b := newACMENode(t, p, web, database, ourName), newACMENode(t, p, freeAddress(t), database, ourName)
 	p.tlsPort = portOf(t, a.address())
+	for _, n := range []*node{a, b} {
+		n.launch()
+	}
+	for _, n := range []*node{a, b} { // or the CA would knock at a door that is not there yet, and be asked again
+		eventually(t, "a node listens", func() bool { return servedCertificate(t.Context(), n) != nil })
+	}
 	p.start()
-	a.launch()
-	b.launch()
 	first := waitTrusted(t, p.visitor(a, ourName), ourName)
 	if second := waitTrusted(t, p.visitor(b, ourName), ourName); second != first || p.orders() != 1 {
 		t.Errorf("certificates %s and %s of %d orders; want one", first, second, p.orders())

@@ -15,7 +15,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/goccy/go-yaml"
 
@@ -435,7 +434,7 @@ func oneLiner(t *testing.T) string {
 func TestI1CIOneLiner(t *testing.T) {
 	t.Parallel()
 	n, line := actionServer(t), oneLiner(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
 	for body, want := range map[string]bool{"true": true, "exit 3": false} {
 		cmd := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(line, "Fix the failing test", "```sh\\n"+body+"\\n```"))

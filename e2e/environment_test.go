@@ -120,7 +120,7 @@ func (f *shopFloor) start(config lineshaft.EnvironmentConfig, script string) (en
 // follow reads a run's log until enough says so or the run has ended.
 func (f *shopFloor) follow(runID string, enough func(log string) bool) (run *lineshaft.Run, log string) {
 	f.Helper()
-	ctx, cancel := context.WithTimeout(f.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(f.Context(), 3*patience)
 	defer cancel()
 	for after := int64(0); ; {
 		page, err := f.s.Events(ctx, f.admin, runID, after, 1000)

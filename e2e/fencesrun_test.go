@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/fakemodel"
@@ -314,10 +313,10 @@ func (p *docPage) run(line string) {
 		return
 	}
 	filled = strings.ReplaceAll(filled, "127.0.0.1:8484", p.address())
-	ctx, cancel := context.WithTimeout(p.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(p.t.Context(), 3*patience)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "bash", "-c", "set -a -o pipefail; . ./variables\n"+filled+"\ncode=$?; export -p >variables; exit $code")
-	cmd.Dir, cmd.Env, cmd.WaitDelay = p.dir, p.env, time.Second // what it started may hold its output
+	cmd.Dir, cmd.Env, cmd.WaitDelay = p.dir, p.env, patience // what it started may hold its output
 	out, err := cmd.CombinedOutput()
 	status := regexp.MustCompile(`"status":([45]\d\d),`).FindSubmatch(out) // curl takes a refusal for an answer
 	if err != nil || status != nil && !strings.Contains(line, string(status[1])) {

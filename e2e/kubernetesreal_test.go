@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/lineshaft/lineshaft/internal/kubernetes/kubetest"
 )
@@ -67,7 +66,7 @@ func TestX5KubernetesRealControlPlane(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 			defer cancel()
 			runID := c.run(t, "", "```sh\necho up; sleep 600\n```")
 			waitOutput(t, c.client, runID, "up")

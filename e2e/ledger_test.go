@@ -129,7 +129,7 @@ func checkFence(t *testing.T, fence string) {
 // check holds the server to everything it acknowledged.
 func (l *ledger) check(t *testing.T, c *client.Client) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*patience) // hundreds of runs may wait for a busy machine
 	defer cancel()
 	for _, e := range l.entries {
 		run := waitEnd(ctx, t, c, e.runID)

@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"net/http"
 	"path/filepath"
@@ -123,12 +122,10 @@ func TestD5StopIsGraceful(t *testing.T) {
 		n.stop()
 		t.Logf("stopped in %s", time.Since(asked).Round(time.Millisecond))
 		n.start(t.Context())
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		if run := waitEnd(ctx, t, n.client(), short.RunID); run.State != "SUCCEEDED" {
+		if run := waitEnd(t.Context(), t, n.client(), short.RunID); run.State != "SUCCEEDED" {
 			t.Errorf("the run that could finish is %s: %+v", run.State, run.StatusMessage)
 		}
-		if run := waitEnd(ctx, t, n.client(), long.RunID); run.State != "ERROR" || run.StatusMessage.Retryable == nil || !*run.StatusMessage.Retryable {
+		if run := waitEnd(t.Context(), t, n.client(), long.RunID); run.State != "ERROR" || run.StatusMessage.Retryable == nil || !*run.StatusMessage.Retryable {
 			t.Errorf("the run that could not finish is %s: %+v", run.State, run.StatusMessage)
 		}
 	})

@@ -71,6 +71,7 @@ func newPebble(t *testing.T, httpPort, tlsPort int) *pebble {
 	}
 	writePair(t, p.file("cert.pem"), p.file("key.pem"), "127.0.0.1")
 	p.run("pebble-challtestsrv", "-dnsserver", p.names, "-management", p.namesControl, "-http01", "", "-https01", "", "-tlsalpn01", "", "-doh", "", "-defaultIPv6", "")
+	p.lead(ourName, "127.0.0.1") // and so it answers before anybody asks
 	return p
 }
 

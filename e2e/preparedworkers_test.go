@@ -48,7 +48,7 @@ func newAgreedSite(t *testing.T) *agreedSite {
 		},
 	})
 	t.Cleanup(forge.Close)
-	n := newNode(t, filepath.Join(t.TempDir(), "l.db"), "--no-worker", "--lease", "2s", "--log-level", "warn")
+	n := newNode(t, filepath.Join(t.TempDir(), "l.db"), "--no-worker", "--lease", "10m", "--log-level", "warn")
 	n.start(t.Context())
 	s := &agreedSite{T: t, n: n, c: n.client(), repository: r, forge: forge.URL}
 	made, err := s.c.Environments.Create(t.Context(), client.EnvironmentConfig{

@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 )
 
 // fence is a block of commands of a page, with what is written above it.
@@ -96,7 +95,7 @@ func readmeLine(t *testing.T, line, dir string, env []string) string {
 		n.waitReady(t.Context())
 		return ""
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
 	defer cancel()
 	bounded := exec.CommandContext(ctx, "sh", "-c", line)
 	bounded.Dir, bounded.Env = dir, env

@@ -199,7 +199,7 @@ func TestX15RecipeDescendantsWithoutEnd(t *testing.T) {
 	_, admin := attacked(t)
 	agent := admin.inside("/agent/runs", "")
 	started := 0
-	eventually(t, "the run has all the descendants that it may have", func() bool {
+	within(t, 5*patience, "the run has all the descendants that it may have", func() bool { // each is a process, one after the other
 		for started <= 100 {
 			status, text := agent.ask(http.MethodPost, "/agent/runs", "{\"prompt\":\"```sh\\ntrue\\n```\"}")
 			switch {

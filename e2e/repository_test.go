@@ -97,7 +97,7 @@ func (n *node) follow(r *bareRepository) string {
 // there is nothing to wait on.
 func (n *node) until(uid, what string, wanted func(f client.Factory) bool) client.Factory {
 	n.t.Helper()
-	deadline := time.Now().Add(time.Minute)
+	deadline := time.Now().Add(3 * patience)
 	for {
 		var f client.Factory
 		n.answerOf("GET", "/factory/"+uid, "", &f)

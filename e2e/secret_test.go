@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"io/fs"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/lineshaft/lineshaft/client"
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
@@ -61,9 +59,7 @@ func TestS1SecretsOutliveKills(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	run := waitEnd(ctx, t, c, started.RunID)
+	run := waitEnd(t.Context(), t, c, started.RunID)
 	text := printed(t, c, started.RunID)
 	if run.State != "SUCCEEDED" || !strings.Contains(text, "plain ***TOKEN***") || !strings.Contains(text, "of-***TOKEN***.txt") {
 		t.Fatalf("the run is %s: %+v\n%s", run.State, run.StatusMessage, text)
@@ -166,13 +162,11 @@ func TestX11RunsOfAWebhookGetWhatTheirAutomationNames(t *testing.T) {
 		if status := h.deliver(t, n.url, "one", `{"number": 1}`); status != http.StatusAccepted {
 			t.Fatalf("deliver: %d", status)
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
 		page, err := c.Runs.List(t.Context(), client.RunQuery{Name: "named"})
 		if err != nil || len(page.Runs) != 1 {
 			t.Fatalf("%d runs, %v", len(page.Runs), err)
 		}
-		run := waitEnd(ctx, t, c, page.Runs[0].RunID)
+		run := waitEnd(t.Context(), t, c, page.Runs[0].RunID)
 		if text := printed(t, c, run.RunID); run.State != "SUCCEEDED" || !strings.Contains(text, "has ***TOKEN***.") || !strings.Contains(text, "other is not there") || strings.Contains(text, hidden) {
 			t.Errorf("the run is %s: %s", run.State, text)
 		}

@@ -46,7 +46,7 @@ func (n *node) fixed(text string) string {
 		{regexp.QuoteMeta(n.url), "http://server"},
 		{`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`, "ID"},
 		{`hosted-\S+`, "WORKER"},
-		{`[0-9]+\.[0-9]s`, "TIME"},
+		{`([0-9]+m)?[0-9]+(\.[0-9])?s\b`, "TIME"},
 	} {
 		text = regexp.MustCompile(r[0]).ReplaceAllString(text, r[1])
 	}

@@ -157,7 +157,7 @@ func TestX1SelfHostedWorker(t *testing.T) {
 // run succeeds, with all of its output once.
 func TestX3ServerRestartsUnderAWorker(t *testing.T) {
 	t.Parallel()
-	n := newNode(t, filepath.Join(t.TempDir(), "l.db"), "--no-worker", "--lease", "15s")
+	n := newNode(t, filepath.Join(t.TempDir(), "l.db"), "--no-worker", "--lease", "1m")
 	n.start(t.Context())
 	w := newWorker(t, n, "mac", "--isolation", "none") // the agent looks for a file of this test
 	c := n.client()

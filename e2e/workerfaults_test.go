@@ -462,8 +462,8 @@ func lifeOf(lives []*agentLife, text string) *agentLife {
 }
 
 // check says what was seen. Of what should continue, half may begin again: an answer that a
-// busy machine gives after two thirds of a second is as good as a cut. What a short cut
-// does to a lease is tested without a machine in package worker.
+// busy machine gives after two thirds of a second is as good as a cut, and may hit both of two.
+// What a short cut does to a lease is tested without a machine in package worker.
 func (f *faultTally) check(t *testing.T) {
 	t.Helper()
 	for _, kind := range slices.Concat(workerFaults(t), serverFaults()) {
@@ -473,7 +473,7 @@ func (f *faultTally) check(t *testing.T) {
 	for _, kind := range slices.Sorted(maps.Keys(f.deaths)) {
 		t.Logf("%s: the agent was gone after %s at most, the run given up after %s at most", kind, f.deaths[kind].Round(time.Millisecond), f.losses[kind].Round(time.Millisecond))
 	}
-	if on, all := f.wentOn["short cut"]+f.wentOn["clock"], f.rounds["short cut"]+f.rounds["clock"]; on < all/2 {
+	if on, all := f.wentOn["short cut"]+f.wentOn["clock"], f.rounds["short cut"]+f.rounds["clock"]; all > 2 && on < all/2 {
 		t.Errorf("after short cuts and clock jumps %d of %d runs went on", on, all)
 	}
 	if rounds := f.rounds["upgrade"]; f.wentOn["upgrade"] < rounds/5 { // about half have the time

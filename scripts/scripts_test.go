@@ -36,7 +36,7 @@ func script(t *testing.T, env []string, name string, args ...string) outcome {
 
 func command(t *testing.T, env []string, name string, args ...string) *exec.Cmd {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	t.Cleanup(cancel)
 	cmd := exec.CommandContext(ctx, "./scripts/"+name, args...)
 	cmd.Dir = ".."

@@ -201,7 +201,7 @@ func (c *cluster) promote(ctx context.Context, follow func(address string)) erro
 	}
 	c.nodes[c.primary].kill()
 	c.primary = 1 - c.primary
-	if err := c.run(ctx, "pg_ctl", "promote", "-D", c.nodes[c.primary].data, "-t", "30"); err != nil {
+	if err := c.run(ctx, "pg_ctl", "promote", "-D", c.nodes[c.primary].data, "-t", "120"); err != nil {
 		return err
 	}
 	follow(c.address(c.primary))

@@ -135,10 +135,10 @@ func children(pid int, word string) (all []int) {
 }
 
 // freePort is a port of this machine on which nothing listens, below those that the system
-// gives to connections.
+// gives to connections and above those of the tests of e2e, whose servers are down for moments.
 func freePort(ctx context.Context) (int, error) {
 	for range 100 {
-		port := 12_000 + rand.IntN(20_000)
+		port := 22_000 + rand.IntN(10_000)
 		if l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", fmt.Sprintf("127.0.0.1:%d", port)); err == nil {
 			return port, l.Close()
 		}
@@ -154,9 +154,9 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// await asks until something holds, for at most a minute.
+// await asks until something holds, for at most three minutes.
 func await(ctx context.Context, what string, holds func(ctx context.Context) bool) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
 		if holds(ctx) {

@@ -121,7 +121,7 @@ func (w *workload) insist(ctx context.Context, q request) history.Entry {
 
 // prepare makes what the calls are about.
 func (w *workload) prepare(ctx context.Context, receiver string) error {
-	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	made := map[string]history.Entry{}
 	for _, q := range w.setUp(receiver) {

@@ -2,7 +2,9 @@ package app_test
 
 import (
 	"crypto/tls"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/netip"
@@ -17,7 +19,13 @@ import (
 // acmeSettings ask a CA that is not there, and answer it at a port of this machine.
 func acmeSettings(t *testing.T) (cfg config.Config, challenges net.Listener) {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	var l net.Listener
+	var err error
+	for range 100 { // below the ports that the system gives out: nobody else is given this one once it is closed
+		if l, err = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 7_000+rand.IntN(5_000))); err == nil {
+			break
+		}
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

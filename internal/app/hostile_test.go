@@ -32,7 +32,7 @@ const (
 
 // dial tries to connect, from inside a sandbox, and reports the result.
 func dial(network, address string) int {
-	dialer := net.Dialer{Timeout: 2 * time.Second}
+	dialer := net.Dialer{Timeout: 10 * time.Second}
 	conn, err := dialer.DialContext(context.Background(), network, address)
 	if err != nil {
 		fmt.Fprintln(os.Stdout, "refused:", address)
@@ -153,7 +153,7 @@ func (f *fort) cancel(runID, mark string) {
 	f.t.Helper()
 	call(f.t, "POST", f.app.URL()+"/api/v1/agent/runs/"+runID+"/cancel", f.key, "")
 	f.follow(runID, "")
-	for deadline := time.Now().Add(10 * time.Second); len(sleepers(mark)) > 0; {
+	for deadline := time.Now().Add(time.Minute); len(sleepers(mark)) > 0; {
 		if time.Now().After(deadline) {
 			f.t.Fatalf("%d processes are left", len(sleepers(mark)))
 		}
@@ -293,7 +293,7 @@ unshare -U -r -p -f --kill-child=SIGCONT sleep MARK 2>/dev/null &
 echo armed
 while :; do sleep MARK; done`, "MARK", mark))
 	f.follow(runID, "armed")
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for len(sleepers(mark)) < 6 {
 		if time.Now().After(deadline) {
 			t.Fatalf("only %d processes", len(sleepers(mark)))

@@ -137,8 +137,11 @@ func TestI1CompletionInBash(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := "#!/bin/sh\n" + asProgram + "=1 exec '" + self + "' \"$@\"\n"
-	if err := os.WriteFile(filepath.Join(dir, "lineshaft"), []byte(program), 0o755); err != nil {
-		t.Fatal(err)
+	// Written by another process: children of other tests cannot have it open then, which would keep it from starting.
+	write := exec.CommandContext(t.Context(), bash, "-c", `cat > "$0" && chmod 755 "$0"`, filepath.Join(dir, "lineshaft"))
+	write.Stdin = strings.NewReader(program)
+	if out, err := write.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	// What the package bash-completion has for scripts like this one.
 	const helpers = `_get_comp_words_by_ref() { cur=${COMP_WORDS[COMP_CWORD]}; prev=${COMP_WORDS[COMP_CWORD-1]}; words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; }

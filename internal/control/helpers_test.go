@@ -17,11 +17,19 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store"
 )
 
-// clock is real time with an offset that a test moves.
-type clock struct{ offset atomic.Int64 }
+// clock is real time, or the time at which it was stopped, with an offset that a test moves.
+type clock struct{ offset, stopped atomic.Int64 }
 
-func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.offset.Load())) }
+func (c *clock) now() time.Time {
+	at := time.Now()
+	if stopped := c.stopped.Load(); stopped != 0 {
+		at = time.Unix(0, stopped)
+	}
+	return at.Add(time.Duration(c.offset.Load()))
+}
+
 func (c *clock) advance(d time.Duration) { c.offset.Add(int64(d)) }
+func (c *clock) stop()                   { c.stopped.Store(time.Now().UnixNano()) }
 
 // wantCode checks the code of an error; an empty code means no error.
 func wantCode(tb testing.TB, err error, code lineshaft.Code) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
@@ -53,12 +54,13 @@ func Start(ctx context.Context, opts Options) (*Server, error) {
 		opts.Models = []string{"fake-1"}
 	}
 	ctx, stop := context.WithCancel(ctx)
-	s := &Server{opts: opts, addr: "127.0.0.1:0", ctx: ctx, stop: stop, more: make(chan struct{})}
-	if err := s.Accept(); err != nil {
-		stop()
-		return nil, err
+	s := &Server{opts: opts, ctx: ctx, stop: stop, more: make(chan struct{})}
+	for try := 0; ; try++ { // below the ports that the system gives out: nobody is given this one between Refuse and Accept
+		s.addr = fmt.Sprintf("127.0.0.1:%d", 7_000+rand.IntN(5_000))
+		if err := s.Accept(); err == nil || try == 100 {
+			return s, err
+		}
 	}
-	return s, nil
 }
 
 // Accept listens again after Refuse, at the same address.
@@ -69,11 +71,10 @@ func (s *Server) Accept() error {
 		return nil
 	}
 	server := &http.Server{Handler: s, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return s.ctx }}
-	address, err := s.listen(server, "tcp", s.addr)
-	if err != nil {
+	if err := s.listen(server, "tcp", s.addr); err != nil {
 		return err
 	}
-	s.addr, s.http = address, server
+	s.http = server
 	return nil
 }
 
@@ -81,18 +82,16 @@ func (s *Server) Accept() error {
 func (s *Server) Socket(path string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, err := s.listen(s.http, "unix", path)
-	return err
+	return s.listen(s.http, "unix", path)
 }
 
-func (s *Server) listen(server *http.Server, network, address string) (string, error) {
-	var config net.ListenConfig
-	listener, err := config.Listen(s.ctx, network, address)
+func (s *Server) listen(server *http.Server, network, address string) error {
+	listener, err := (&net.ListenConfig{}).Listen(s.ctx, network, address)
 	if err != nil {
-		return "", fmt.Errorf("listen for model requests: %w", err)
+		return fmt.Errorf("listen for model requests: %w", err)
 	}
 	s.serving.Go(func() { _ = server.Serve(listener) }) // it ends with ErrServerClosed
-	return listener.Addr().String(), nil
+	return nil
 }
 
 // Refuse ends all connections and lets none be made until Accept.

@@ -72,8 +72,8 @@ func TestX4CloneOverSSH(t *testing.T) {
 	t.Parallel()
 	o := newOrigin(t, "")
 	commit := o.push("main", map[string]string{"a": "1"})
-	script, seen := filepath.Join(t.TempDir(), "my ssh"), filepath.Join(t.TempDir(), "seen")
-	write(t, script, `#!/bin/sh
+	ssh, seen := filepath.Join(t.TempDir(), "my ssh"), filepath.Join(t.TempDir(), "seen")
+	script(t, ssh, `#!/bin/sh
 for a in "$@"; do
   case "$prev" in -i) cat "$a" > `+seen+`.key; ls -l "$a" >> `+seen+`.key ;; esac
   prev=$a
@@ -81,10 +81,7 @@ done
 printf '%s\n' "$@" > `+seen+`
 test -f `+seen+`.key || { echo 'git@host: Permission denied (publickey).' >&2; exit 255; }
 exec git-upload-pack `+o.bare+"\n")
-	if err := os.Chmod(script, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	c := client(t, func(cfg *Config) { cfg.SSH = script })
+	c := client(t, func(cfg *Config) { cfg.SSH = ssh })
 	dir := filepath.Join(t.TempDir(), "w")
 	_, err := c.Clone(t.Context(), "git@192.0.2.1:o/r.git", dir, "")
 	wantFault(t, err, lineshaft.CodeNotAuthorized, "refused access")

@@ -83,6 +83,17 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
+// script writes a program, in another process: children of other tests cannot have it open then, which would keep it
+// from starting.
+func script(t *testing.T, path, text string) {
+	t.Helper()
+	write := exec.CommandContext(t.Context(), "/bin/sh", "-c", `cat > "$0" && chmod 755 "$0"`, path)
+	write.Stdin = strings.NewReader(text)
+	if out, err := write.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
 // client makes one that may read local repositories.
 func client(t *testing.T, change ...func(*Config)) *Client {
 	t.Helper()

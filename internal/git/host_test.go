@@ -3,7 +3,6 @@ package git
 import (
 	"context"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"testing"
 
@@ -23,9 +22,7 @@ func TestS7GitThatCannotBePinned(t *testing.T) {
 		}
 	}
 	program := filepath.Join(t.TempDir(), "git")
-	if err := os.WriteFile(program, []byte("#!/bin/sh\necho git version 2.36.1\n"), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	script(t, program, "#!/bin/sh\necho git version 2.36.1\n")
 	c := client(t, func(cfg *Config) {
 		cfg.AllowFile, cfg.Program = false, program
 		cfg.Resolve = func(context.Context, string) ([]netip.Addr, error) {

@@ -144,7 +144,7 @@ func TestW6CutBodies(t *testing.T) {
 			"Transfer-Encoding: chunked\r\n\r\n5\r\n{\"a\":",
 			"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}",
 		} {
-			conn, err := (&net.Dialer{Timeout: 5 * time.Second}).DialContext(g.Context(), "tcp", strings.TrimPrefix(g.url, "http://"))
+			conn, err := (&net.Dialer{Timeout: 30 * time.Second}).DialContext(g.Context(), "tcp", strings.TrimPrefix(g.url, "http://"))
 			if err != nil {
 				g.Fatal(err)
 			}

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -154,8 +155,11 @@ func tryGit(ctx context.Context, t *testing.T, o outing, address string) string 
 	dir := t.TempDir()
 	program, notes := filepath.Join(dir, "git"), filepath.Join(dir, "notes")
 	script := "#!/bin/sh\ncase \" $* \" in *' version '*) echo git version 2.40.0; exit;; esac\n{ echo \"$@\"; env; } >>" + notes + "\nexit 128\n"
-	if err := os.WriteFile(program, []byte(script), 0o700); err != nil {
-		t.Fatal(err)
+	// Written by another process: children of other tests cannot have it open then, which would keep it from starting.
+	write := exec.CommandContext(ctx, "/bin/sh", "-c", `cat > "$0" && chmod 700 "$0"`, program)
+	write.Stdin = strings.NewReader(script)
+	if out, err := write.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	c, err := git.New(git.Config{Cache: filepath.Join(dir, "cache"), Program: program, Resolve: o.resolve})
 	if err != nil {

@@ -153,9 +153,7 @@ func TestX5ReadOnlyAndHiddenPaths(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, text := range map[string]string{tools + "/tool": "#!/bin/sh\necho tool\n", data + "/secret": "s", data + "/bin/helper": "#!/bin/sh\necho helper\n"} {
-		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		program(t, path, text)
 	}
 	o := options()
 	o.ReadOnly = []string{tools, filepath.Join(data, "bin"), "/no/such/path"}
@@ -212,9 +210,7 @@ func TestX5OwnerChangeDoesNotFollowLinks(t *testing.T) {
 func TestX5SandboxThatCannotBeSetUpIsAStartError(t *testing.T) {
 	t.Parallel()
 	fake := filepath.Join(t.TempDir(), "bwrap")
-	if err := os.WriteFile(fake, []byte("#!/bin/sh\n[ \"$1\" = --help ] && exit 0\necho 'bwrap: no namespaces for you' >&2; exit 1\n"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program(t, fake, "#!/bin/sh\n[ \"$1\" = --help ] && exit 0\necho 'bwrap: no namespaces for you' >&2; exit 1\n")
 	for _, dir := range []string{filepath.Dir(fake), filepath.Dir(filepath.Dir(fake))} {
 		if err := os.Chmod(dir, 0o755); err != nil { // the other user has to get to it
 			t.Fatal(err)

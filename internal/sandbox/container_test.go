@@ -304,9 +304,7 @@ ps) echo "CONTAINER ID  IMAGE";;
 run) while [ $# -gt 0 ]; do case $1 in --cidfile) echo id > $2;; --env-file) cat $2;; --entrypoint) e=$2;; IMAGE) shift; exec $e "$@";; esac; shift; done;;
 esac
 `
-	if err := os.WriteFile(tool, []byte(script), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	program(t, tool, script)
 	o := withProgram(t)
 	o.Container, o.Image, o.State, o.Owner = tool, "IMAGE", t.TempDir(), "me"
 	s := sandbox.NewContainer(o)

@@ -52,13 +52,19 @@ func TestX5ContainerDoesNotGetTheServersProxy(t *testing.T) {
 func script(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	// Written by another process: children of other tests cannot have it open then.
+	program(t, path, "#!/bin/sh\n"+text+"\n")
+	return path
+}
+
+// program writes one, in another process: children of other tests cannot have it open then, which would keep it from
+// starting.
+func program(t *testing.T, path, text string) {
+	t.Helper()
 	write := exec.CommandContext(t.Context(), "/bin/sh", "-c", `cat > "$0" && chmod 755 "$0"`, path)
-	write.Stdin = strings.NewReader("#!/bin/sh\n" + text + "\n")
+	write.Stdin = strings.NewReader(text)
 	if out, err := write.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	return path
 }
 
 // fakeDocker lists the containers that are in a file, and notes which it removes.

@@ -179,9 +179,7 @@ func TestX6CommandIsLookedUpInThePathOfTheAgent(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(tool), 0o755); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(tool, []byte("#!/bin/sh\necho tool $1\n"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		program(t, tool, "#!/bin/sh\necho tool $1\n")
 		spec.Env = []string{"PATH=/usr/bin:/bin:" + s.Guest(spec.Dir, "bin")}
 		for _, command := range []string{"my-tool", "./bin/my-tool", s.Guest(spec.Dir, tool)} {
 			spec.Command = []string{command, "x"}

@@ -12,8 +12,9 @@ import (
 )
 
 const (
-	cutOthers = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-	append1   = "UPDATE settings SET value = value || '1' WHERE name = $1"
+	cutOthers = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity " +
+		"WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+	append1 = "UPDATE settings SET value = value || '1' WHERE name = $1"
 )
 
 // values are what settings hold.

@@ -143,7 +143,7 @@ func TestX1CutOffWorkerLeavesNoAgent(t *testing.T) {
 		w := real(t, c, s, Config{})
 		m := newMark()
 		j := job("a", stubborn(m))
-		j.Lease = 6 * time.Second
+		j.Lease = 15 * time.Second
 		c.jobs <- j
 		c.up("a", m)
 		away.Store(true)
@@ -194,7 +194,7 @@ func frozen(kind, dataDir, mark string) int {
 		return 1
 	}
 	j := job("a", stubborn(mark))
-	j.Lease = 6 * time.Second
+	j.Lease = 12 * time.Second
 	c.jobs <- j
 	c.ended("a", 1)
 	return 0
@@ -236,8 +236,8 @@ func TestX1FedAgentOutlivesItsLease(t *testing.T) {
 	harnesstest.Each(t, func(t *testing.T, s sandbox.Sandbox) {
 		c := newControl(t)
 		real(t, c, s, Config{})
-		j := job("a", script("echo up", "sleep 5", "echo done"))
-		j.Lease = 6 * time.Second
+		j := job("a", script("echo up", "sleep 13", "echo done"))
+		j.Lease = 12 * time.Second
 		c.jobs <- j
 		if result := c.ended("a", 1); result.State != lineshaft.Succeeded {
 			t.Errorf("result %+v", result)

@@ -18,8 +18,12 @@ import (
 	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
-// patience is for everything that one agent does here.
-const patience = 10 * time.Minute
+const (
+	// patience is for everything that one agent does here.
+	patience = 10 * time.Minute
+	// soon is for one step of that, on a machine that is busy with everything else.
+	soon = 2 * time.Minute
+)
 
 // combination is one way to drive one agent.
 type combination struct {
@@ -146,6 +150,10 @@ func (s *stage) work(ctx context.Context, c combination, server string, p *pace)
 	case <-alive.Done():
 		s.t.Fatalf("the model was not asked\n%s", s.told())
 	}
+	s.await("the run is not in progress", soon, func() bool { // the agent may be quicker than the report that it runs
+		run, err := s.api.Runs.Get(ctx, s.runID)
+		return err == nil && run.State == client.StateInProgress
+	})
 	for _, m := range []string{message, "SAY: still here"} {
 		if got, err := s.api.Runs.Followup(ctx, s.runID, client.FollowupRequest{Message: m}); err != nil || got.Outcome != "live_session" {
 			s.t.Fatalf("follow-up: %+v, %v\n%s", got, err, s.told())
@@ -153,7 +161,7 @@ func (s *stage) work(ctx context.Context, c combination, server string, p *pace)
 	}
 	p.follow()
 	if c.titled {
-		s.await("the title is not counted", time.Minute, func() bool {
+		s.await("the title is not counted", soon, func() bool {
 			asked := slices.ContainsFunc(s.model.Requests(), isTitle)
 			run, err := s.api.Runs.Get(ctx, s.runID)
 			sum := s.model.Usage("")
@@ -315,9 +323,9 @@ func (s *stage) cancel(ctx context.Context, c combination) {
 	s.watch(ctx, func(requests []fakemodel.Request) bool {
 		return slices.ContainsFunc(requests, func(r fakemodel.Request) bool { return strings.Contains(string(r.Body), mark) })
 	})
-	s.await("the tool does not run", time.Minute, func() bool { return len(sleepers(mark)) == 2 })
+	s.await("the tool does not run", soon, func() bool { return len(sleepers(mark)) == 2 })
 	s.memory(mark)
-	s.await("the tool is not told", time.Minute, func() bool { return c.silent || strings.Count(s.parts().text, mark) > 2 })
+	s.await("the tool is not told", soon, func() bool { return c.silent || strings.Count(s.parts().text, mark) > 2 })
 	if c.keys {
 		s.keysAreOutside()
 	}

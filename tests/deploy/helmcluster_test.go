@@ -101,7 +101,7 @@ func TestI6HelmInstall(t *testing.T) {
 		t.Skip("there is no control plane: make test-all builds one; or run scripts/kubernetes-control-plane FOLDER and set " + kubetest.BinEnv + "=FOLDER")
 	}
 	helmProgram(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Minute)
 	defer cancel()
 	real := kubetest.StartReal(t, bin, filepath.Join(root, "deploy/kubernetes/launcher.yaml"))
 	knowServiceMonitors(ctx, t, real.Admin, bin)

@@ -93,13 +93,17 @@ func (a *fakeAgent) raw(line string) {
 	_ = a.out.Flush()
 }
 
-func (a *fakeAgent) send(m wireMessage) {
-	m.JSONRPC = "2.0"
-	raw, err := json.Marshal(m)
-	if err != nil {
-		panic(err)
+func (a *fakeAgent) send(messages ...wireMessage) {
+	var lines []string
+	for _, m := range messages {
+		m.JSONRPC = "2.0"
+		raw, err := json.Marshal(m)
+		if err != nil {
+			panic(err)
+		}
+		lines = append(lines, string(raw))
 	}
-	a.raw(string(raw))
+	a.raw(strings.Join(lines, "\n"))
 }
 
 func (a *fakeAgent) reply(id json.RawMessage, result any) {
@@ -110,13 +114,17 @@ func (a *fakeAgent) refuse(id json.RawMessage, code int, message string, data an
 	a.send(wireMessage{ID: id, Error: map[string]any{"code": code, "message": message, "data": data}})
 }
 
-func (a *fakeAgent) update(update any) {
+func (a *fakeAgent) update(update any) { a.send(a.updated(update)) }
+
+func (a *fakeAgent) updated(update any) wireMessage {
 	params, _ := json.Marshal(map[string]any{"sessionId": a.session, "update": update})
-	a.send(wireMessage{Method: "session/update", Params: params})
+	return wireMessage{Method: "session/update", Params: params}
 }
 
-func (a *fakeAgent) say(text string) {
-	a.update(map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": text}})
+func (a *fakeAgent) say(text string) { a.update(chunk(text)) }
+
+func chunk(text string) any {
+	return map[string]any{"sessionUpdate": "agent_message_chunk", "content": map[string]any{"type": "text", "text": text}}
 }
 
 func (a *fakeAgent) request(m wireMessage) {
@@ -288,10 +296,11 @@ func (a *fakeAgent) perform(id json.RawMessage, prompt string) {
 			a.say(strconv.Itoa(os.Getpid()))
 		}
 	}
-	a.reply(id, answer)
+	last := []wireMessage{{ID: id, Result: answer}} // and what is late, in one write: the client waits for it for a moment only
 	for _, text := range late {
-		a.say(text)
+		last = append(last, a.updated(chunk(text)))
 	}
+	a.send(last...)
 	if strings.Contains(prompt, "\nleave") {
 		os.Exit(0)
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,21 +74,9 @@ func install(t *testing.T, env harness.Environment, s sandbox.Sandbox) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	from, err := os.Open(self)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = from.Close() }()
-	path := filepath.Join(env.Dir, "server")
-	to, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := io.Copy(to, from); err != nil {
-		t.Fatal(err)
-	}
-	if err := to.Close(); err != nil {
-		t.Fatal(err)
+	// Copied by another process: children of other tests cannot have the copy open then, which would keep it from starting.
+	if out, err := exec.CommandContext(t.Context(), "cp", self, filepath.Join(env.Dir, "server")).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
 	}
 	return s.Guest(env.Dir, "server")
 }

@@ -122,7 +122,7 @@ func (l *Log) Await(t *testing.T, text string) {
 // AwaitStream blocks until the text was written to a stream.
 func (l *Log) AwaitStream(t *testing.T, stream, text string) {
 	t.Helper()
-	deadline := time.After(20 * time.Second)
+	deadline := time.After(time.Minute)
 	for !strings.Contains(l.Text(stream), text) {
 		select {
 		case <-l.more:

@@ -8,6 +8,8 @@ func claude(b *builder) error {
 	b.set("DISABLE_AUTOUPDATER", "1")
 	b.set("IS_SANDBOX", "1") // it refuses to work without questions as root otherwise
 	b.set("ENABLE_TOOL_SEARCH", "false")
+	b.set("MCP_CONNECTION_NONBLOCKING", "0") // or its first turn begins without the tool servers that are slow to start
+	b.set("MCP_CONNECT_TIMEOUT_MS", "30000")
 	// Nobody sees what it would suggest after each turn, at the price of a whole request.
 	b.set("CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION", "false")
 	if b.protocol != "" {

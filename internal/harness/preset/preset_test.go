@@ -112,6 +112,7 @@ func TestX12ClaudeSetup(t *testing.T) {
 	got := setup(t, "claude", env, true)
 	for name, want := range map[string]string{
 		"ANTHROPIC_BASE_URL": "http://gateway/anthropic", "ANTHROPIC_API_KEY": key, "ANTHROPIC_MODEL": "fake-1", "CLAUDE_CODE_EFFORT_LEVEL": "high", "CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION": "false",
+		"MCP_CONNECTION_NONBLOCKING": "0", "MCP_CONNECT_TIMEOUT_MS": "30000",
 	} {
 		if variable(got, name) != want {
 			t.Errorf("%s=%q, want %q", name, variable(got, name), want)

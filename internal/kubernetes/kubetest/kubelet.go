@@ -200,7 +200,7 @@ func (k *Kubelet) container(ctx, soft, hard context.Context, root, name string, 
 	cmd.Stdout, cmd.Stderr = &out, &out
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
-	cmd.WaitDelay = time.Second
+	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Start(); err != nil {
 		k.logs(name, err.Error())
 		return 127

@@ -8,11 +8,13 @@ import (
 	"crypto/x509"
 	"encoding/pem"
 	"fmt"
+	mathrand "math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -41,7 +43,7 @@ type Real struct {
 func StartReal(t *testing.T, bin, manifest string) *Real {
 	t.Helper()
 	dir := t.TempDir()
-	etcd, peer, port := freePort(t), freePort(t), freePort(t)
+	etcd, peer, port := freePort(t.Context()), freePort(t.Context()), freePort(t.Context())
 	server := "https://127.0.0.1:" + port
 	writeKey(t, filepath.Join(dir, "sa.key"))
 	write(t, filepath.Join(dir, "tokens.csv"), "admin-token,admin,1,system:masters\nlauncher-token,launcher,2\n")
@@ -52,7 +54,7 @@ func StartReal(t *testing.T, bin, manifest string) *Real {
 		"--service-account-issuer", "https://kubernetes.default.svc", "--service-account-key-file", filepath.Join(dir, "sa.key"),
 		"--service-account-signing-key-file", filepath.Join(dir, "sa.key"), "--service-cluster-ip-range", "10.0.0.0/24",
 		"--allow-privileged") // as in usual clusters, whose namespaces decide
-	ctx, cancel := context.WithTimeout(t.Context(), 90*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	r := &Real{Admin: realAdmin(ctx, t, server, filepath.Join(dir, "certs", "apiserver.crt"))}
 	ca := "certificate-authority: " + filepath.Join(dir, "certs", "apiserver.crt")
@@ -195,19 +197,15 @@ func writeKey(t *testing.T, path string) {
 	write(t, path, string(pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)})))
 }
 
-func freePort(t *testing.T) string {
-	t.Helper()
-	var config net.ListenConfig
-	l, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+// freePort is below the ports that the system gives to anyone: these programs take seconds to listen.
+func freePort(ctx context.Context) string {
+	for {
+		port := strconv.Itoa(2_000 + mathrand.IntN(10_000))
+		if l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:"+port); err == nil {
+			_ = l.Close()
+			return port
+		}
 	}
-	defer func() { _ = l.Close() }()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
 }
 
 // run starts a program that ends with the test; its log is shown when the test fails.

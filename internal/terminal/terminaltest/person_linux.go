@@ -1,6 +1,7 @@
 package terminaltest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -14,7 +15,7 @@ import (
 )
 
 // patience is how long a test waits for what must come; all of it only when it fails.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // PTY opens both ends of a pseudo-terminal: what a person sees and types on, and what a
 // program is given.
@@ -25,11 +26,8 @@ func PTY(tb testing.TB) (person, terminal *os.File) {
 		tb.Skipf("this machine has no pseudo-terminals: %v", err)
 	}
 	tb.Cleanup(func() { _ = person.Close() })
-	if err := unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0); err != nil {
-		tb.Fatal(err)
-	}
 	number, err := unix.IoctlGetInt(int(person.Fd()), unix.TIOCGPTN)
-	if err != nil {
+	if err := errors.Join(err, unix.IoctlSetPointerInt(int(person.Fd()), unix.TIOCSPTLCK, 0)); err != nil {
 		tb.Fatal(err)
 	}
 	terminal, err = os.OpenFile("/dev/pts/"+strconv.Itoa(number), os.O_RDWR|unix.O_NOCTTY, 0)
@@ -88,7 +86,7 @@ func (p *Person) Change(do func(*Screen)) {
 	p.changed.Broadcast()
 }
 
-// Sees waits until the screen is as described, and returns it.
+// Sees waits until the screen is as described, and returns the whole of it.
 func (p *Person) Sees(what string, is func(s *Screen) bool) string {
 	p.t.Helper()
 	late := false
@@ -96,13 +94,25 @@ func (p *Person) Sees(what string, is func(s *Screen) bool) string {
 	defer timer.Stop()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for !is(p.screen) {
+	for !is(p.screen) || p.whole() && !is(p.screen) {
 		if late || p.gone {
 			p.t.Fatalf("the screen never showed %s:\n%s", what, p.screen.Text())
 		}
 		p.changed.Wait()
 	}
 	return p.screen.Text()
+}
+
+// whole waits for the rest of what is being written: a picture is written at once, but comes in pieces.
+func (p *Person) whole() bool {
+	mark := p.screen.marks + 1
+	p.mu.Unlock()
+	_, err := p.Terminal.WriteString("\x1b[?1n") // comes behind it: of those who write to a file, one waits for the other
+	p.mu.Lock()
+	for err == nil && !p.gone && p.screen.marks < mark {
+		p.changed.Wait()
+	}
+	return true
 }
 
 // Reads waits until the screen shows all of the texts.

@@ -4,7 +4,6 @@ package terminaltest
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -23,7 +22,7 @@ type cell struct {
 type Screen struct {
 	columns, rows int
 	grid          [][]cell
-	x, y          int
+	x, y, marks   int
 	style         string
 	// scrolled is what left at the top.
 	scrolled []string
@@ -88,12 +87,10 @@ func (s *Screen) one(data []byte) int {
 	switch data[0] {
 	case 0x1b:
 		return s.escape(data)
-	case '\n':
-		s.x, s.wrapNext = 0, false
-		s.down()
-		return 1
-	case '\r':
-		s.x, s.wrapNext = 0, false
+	case '\n', '\r':
+		if s.x, s.wrapNext = 0, false; data[0] == '\n' {
+			s.down()
+		}
 		return 1
 	case '\t':
 		s.x = min(s.x+8-s.x%8, s.columns-1)
@@ -174,26 +171,21 @@ func (s *Screen) escape(data []byte) int {
 }
 
 func (s *Screen) control(parameters string, final byte) {
-	number := func(n int) int {
-		parts := strings.Split(parameters, ";")
-		if n < len(parts) {
-			if v, err := strconv.Atoi(parts[n]); err == nil {
-				return v
-			}
-		}
-		return 0
-	}
+	var first, second int
+	_, _ = fmt.Sscanf(parameters, "%d;%d", &first, &second) // what is left out is 0
 	switch {
 	case final == 'm':
-		s.style = parameters
-		if parameters == "0" {
+		if s.style = parameters; parameters == "0" {
 			s.style = ""
 		}
 		return
+	case final == 'n' && parameters == "?1": // no program writes it; see whole
+		s.marks++
+		return
 	case final == 'A':
-		s.y = max(0, s.y-max(1, number(0)))
+		s.y = max(0, s.y-max(1, first))
 	case final == 'H':
-		s.y, s.x = min(max(number(0), 1), s.rows)-1, min(max(number(1), 1), s.columns)-1
+		s.y, s.x = min(max(first, 1), s.rows)-1, min(max(second, 1), s.columns)-1
 	case final == 'J' && parameters == "":
 		s.clear(s.y, s.x)
 	case final == 'J' && parameters == "2":
@@ -251,8 +243,7 @@ func (s *Screen) Text() string {
 		lines = nil
 	}
 	for _, row := range s.grid {
-		text := s.row(row)
-		lines = append(lines, text)
+		lines = append(lines, s.row(row))
 	}
 	return strings.TrimRight(strings.Join(lines, "\n"), "\n") + "\n"
 }

@@ -13,10 +13,12 @@ import (
 )
 
 // give answers a request as the script says; round counts the times that the same
-// answer was given before.
-func (s *session) give(w http.ResponseWriter, r *http.Request, a *Answer, round int) {
+// answer was given before. It calls begins before the client can have anything of the answer:
+// the client may wait for its next request already while this program is still to go on.
+func (s *session) give(w http.ResponseWriter, r *http.Request, a *Answer, round int, begins func()) {
 	ctx := r.Context()
 	pause(ctx, a.DelayMS)
+	begins()
 	if a.Hang == "before_headers" {
 		<-ctx.Done()
 		return

@@ -32,7 +32,7 @@ type request struct {
 	header               http.Header
 	body                 []byte
 	came                 time.Time
-	// done is closed when the answer was given or the client went; answered is then set.
+	// done is closed when the answer was given or the client went; answered, when it began, is then set.
 	done     chan struct{}
 	answered time.Time
 }
@@ -42,7 +42,7 @@ func (s *session) serve(w http.ResponseWriter, r *http.Request, origin string) {
 	body, _ := io.ReadAll(r.Body) // what is missing fails the expectation
 	_, path, _ := strings.Cut(r.URL.EscapedPath(), "/api/v1")
 	if side, ok := s.scenario.Side[r.Method+" "+path]; ok && !wantsStream(r) {
-		s.give(w, r, &side, 0)
+		s.give(w, r, &side, 0, func() {})
 		return
 	}
 	req := &request{
@@ -51,8 +51,7 @@ func (s *session) serve(w http.ResponseWriter, r *http.Request, origin string) {
 	}
 	n := s.note(req)
 	defer close(req.done)
-	defer func() { req.answered = time.Now() }()
-	answer, time, ok := s.scenario.answer(n)
+	answer, round, ok := s.scenario.answer(n)
 	if !ok {
 		s.problemf("request %d should not have been sent: %s %s", n+1, r.Method, path)
 		w.Header().Set("X-Should-Retry", "false")
@@ -60,7 +59,7 @@ func (s *session) serve(w http.ResponseWriter, r *http.Request, origin string) {
 		return
 	}
 	s.judgeRequest(n, req, &answer.Expect)
-	s.give(w, r, answer, time)
+	s.give(w, r, answer, round, func() { req.answered = time.Now() })
 }
 
 func wantsStream(r *http.Request) bool {
