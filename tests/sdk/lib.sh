@@ -116,13 +116,13 @@ stop_servers() {
 		kill -TERM "$pid" 2>/dev/null || true
 	done
 	for pid in "${servers[@]}"; do
-		left=200
+		left=600
 		while kill -0 "$pid" 2>/dev/null && [ "$left" -gt 0 ]; do
 			left=$((left - 1))
 			sleep 0.1
 		done
 		if [ "$left" -eq 0 ]; then
-			echo "$suite: server $pid did not stop within 20 s" >&2
+			echo "$suite: server $pid did not stop within 60 s" >&2
 			kill -KILL "$pid" 2>/dev/null || true
 			status=1
 		fi

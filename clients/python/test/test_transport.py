@@ -121,7 +121,7 @@ def test_i3_an_answer_after_a_time_out_is_as_good_as_ever() -> None:
             handler.reply(200, {"run_id": "r1"})
 
     with serving(answer) as server, client(server.url, max_retries=1) as made:
-        assert made.runs.get("r1", timeout=2).run_id == "r1"
+        assert made.runs.get("r1", timeout=5).run_id == "r1"
         assert made.runs.get("r1", timeout=None).run_id == "r1"
 
 
@@ -404,13 +404,13 @@ def test_i3_wait_gives_up_in_time_whatever_pause_it_is_asked_for() -> None:
         begun = time.monotonic()
         with pytest.raises(lineshaft.WaitTimeoutError, match="last seen never"):
             made.runs.wait("r1", timeout=0.3)
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 25
 
 
 def test_i3_wait_gives_up_in_time_whatever_pause_it_is_asked_for_async() -> None:
     async def run(url: str) -> None:
         async with async_client(url) as made:
-            with anyio.fail_after(10), pytest.raises(lineshaft.WaitTimeoutError):
+            with anyio.fail_after(25), pytest.raises(lineshaft.WaitTimeoutError):
                 await made.runs.wait("r1", timeout=0.3)
 
     with serving(busy) as server:

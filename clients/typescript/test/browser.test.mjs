@@ -85,7 +85,7 @@ async function inPage({ baseURL, apiKey }) {
 test("I3 a page of an allowed origin follows a run, and no other page", { skip }, async (t) => {
   const [origin, stranger] = [await pageServer(t), await pageServer(t)];
   const baseURL = await lineshaft(t, origin);
-  const browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox"] });
+  const browser = await chromium.launch({ executablePath: program, args: ["--no-sandbox"], timeout: 60_000 });
   t.after(() => browser.close());
   const page = await browser.newPage();
   await page.goto(origin);

@@ -58,7 +58,7 @@ describe("I3 with a real server", { skip, concurrency: 4 }, () => {
     // Each block has events of its own, so the log is long however slow the machine is.
     const blocks = Array.from({ length: 150 }, (_, i) => "```sh\necho line " + i + "\n```");
     const { run_id } = await client.runs.create({ prompt: blocks.join("\n") });
-    await client.runs.wait(run_id, { timeout: 60_000 });
+    await client.runs.wait(run_id, { timeout: 180_000 });
     const whole = await collect(client.runs.events(run_id));
     // Cuts fall before, between and within events; what was delivered stays delivered.
     const between = await proxy(t, url, (n) => (n < 100 ? 300 + ((n * 97) % 500) : Infinity));

@@ -28,6 +28,7 @@ test("W-15 W-16 an automation is written, mended, tried, counted, saved and fire
   const { page, context, complaints } = await member(browser, server.url);
   await page.goto(`/factories/${factory.uid}`);
   await page.getByRole("link", { name: "New automation" }).click();
+  await page.waitForURL("**/automations/new"); // with its script, which listens to what is typed
   await page.getByLabel("Name", { exact: true }).fill("triage");
   await page.getByLabel("Prompt", { exact: true }).fill("Label the issue in event-payload.json.");
   assert.equal(await page.getByRole("checkbox", { name: "issues" }).isChecked(), true, "the only webhook is chosen");
@@ -121,6 +122,7 @@ test("I-2 fields of a stored delivery are chosen for the filter, without JavaScr
     await page.locator("textarea", { hasText: "opened" }).waitFor();
     await page.getByRole("button", { name: "Test" }).click();
     await page.getByText("Would trigger", { exact: true }).waitFor();
+    await page.locator("tr.pass").nth(2).waitFor();
     assert.equal(await page.locator("tr.pass").count(), 3); // the webhook is one
     assert.equal(await page.getByLabel("Name", { exact: true }).inputValue(), "typed before");
     if (javaScriptEnabled) await soundHere(page, "automation form with fields of a delivery");

@@ -38,6 +38,7 @@ if (everything || pictures || process.env.LINESHAFT_SCREENS) programs.reverse();
 
 export function launch() {
   return chromium.launch({
+    timeout: patience,
     executablePath: process.env.LINESHAFT_CHROMIUM || programs.find(existsSync) || programs[0],
     args: [
       "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
@@ -127,6 +128,9 @@ export const indexed = (page, words, title) =>
     return (await found.text()).includes(wanted);
   }, [words, title]);
 
+/** Waits until the page is set in its own type face: in the one before, words are of another width. */
+export const typeset = (page) => page.evaluate(() => document.fonts.ready.then(() => {}));
+
 /** Rules of accessibility that the page breaks, of all or of some. */
 export async function broken(page, rules) {
   if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(axe);
@@ -164,6 +168,7 @@ export async function soundHere(page, name) {
 
 async function unsound(page, name) {
   const wrong = [];
+  await typeset(page);
   for (const [size, viewport] of Object.entries(sizes)) {
     await page.setViewportSize(viewport);
     for (const [colorScheme, rules] of Object.entries(rulesOf[size])) {

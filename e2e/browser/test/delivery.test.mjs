@@ -1,7 +1,7 @@
 // W-18 the log of deliveries: how many came, as a chart that leads to them, and one delivery at any width.
 import assert from "node:assert/strict";
 import test, { after, before } from "node:test";
-import { launch, looks, member, sound } from "./browser.mjs";
+import { launch, looks, member, sound, typeset } from "./browser.mjs";
 import { Server } from "./server.mjs";
 
 let server, browser, hook;
@@ -40,6 +40,7 @@ test("W-18 each bar of the volume of deliveries leads to those in it", async () 
     for (const bar of await bars(page)) {
       await page.goto(address);
       await page.locator(`.volume .hits a[href="${bar.href}"]`).click(); // its hour is the same, even if the last bar is another by now
+      await page.waitForURL((url) => url.searchParams.has("since"));
       await page.getByRole("link", { name: "Any time" }).waitFor();
       assert.equal(await page.locator(".delivery-item").count(), bar.count, address);
       seen += bar.count;
@@ -69,6 +70,22 @@ test("W-18 j and k go through the deliveries, and Enter opens one", async () => 
   await item(1).locator("summary:focus").waitFor();
   await page.keyboard.press("Enter");
   await item(1).getByRole("heading", { name: "Result" }).waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("W-18 a delivery that is unfolded before the script of its page has come is read all the same", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  let come;
+  const late = new Promise((resolve) => (come = resolve));
+  await page.route("**/static/lineshaft.js*", (route) => late.then(() => route.continue()));
+  await page.goto("/deliveries", { waitUntil: "commit" });
+  const first = page.locator(".delivery").first();
+  await first.locator("summary").click();
+  await first.getByRole("link", { name: "Open delivery" }).waitFor();
+  assert.equal(await first.getByRole("heading", { name: "Result" }).count(), 0);
+  come();
+  await first.getByRole("heading", { name: "Result" }).waitFor();
   assert.deepEqual(complaints, []);
   await context.close();
 });
@@ -113,6 +130,7 @@ looks("I-2 nothing of a delivery, of the log and of the overview is wider than i
     for (const address of places) {
       await page.goto(address);
       await page.locator("main h1").waitFor();
+      await typeset(page);
       assert.deepEqual(await overflowing(page), [], `${address} at ${width}`);
       if (process.env.LINESHAFT_E2E_PICTURES)
         await page.screenshot({ path: `${process.env.LINESHAFT_E2E_PICTURES}/${places.indexOf(address)}-${width}.png`, fullPage: true });

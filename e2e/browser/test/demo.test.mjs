@@ -4,7 +4,7 @@ import { mkdtemp, readdir, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { startDemo, stopDemo } from "./demo.mjs";
-import { onceOn, launch, member } from "./browser.mjs";
+import { onceOn, launch, member, typeset } from "./browser.mjs";
 import { patience } from "./server.mjs";
 import { pageRoutes, routeOf } from "./world.mjs";
 
@@ -51,6 +51,7 @@ onceOn("sqlite", "I-1 every page of the demo says what it is, and has something 
       assert.ok((await page.locator("main h1").textContent()).trim(), `${address} has no title`);
       const text = await page.locator("main").innerText();
       assert.ok(text.length > alerts[0].length + 60, `${address} says no more than ${JSON.stringify(text)}`);
+      await typeset(page);
       const cut = await page.$$eval("main .card.flush", (cards) => cards.filter((one) => one.scrollWidth > one.clientWidth + 1).map((one) => one.innerText.slice(0, 60)));
       const over = await page.$$eval(".delivery > summary .tag", (tags) => tags.filter((one) => one.getBoundingClientRect().right > one.nextElementSibling.getBoundingClientRect().left).map((one) => one.innerText));
       assert.deepEqual([cut, over], [[], []], `${address}: tables are cut, or results cover the time`);
@@ -90,6 +91,7 @@ onceOn("sqlite", "I-1 the demo fills every list, goes on by itself, says what it
     assert.ok((await page.locator(".attention li").count()) >= 4);
     await page.goto("/webhooks");
     await page.getByRole("link", { name: "github", exact: true }).first().click();
+    await page.waitForURL(/\/webhooks\/[^/]+/);
     const results = await page.locator(".deliveries summary .tag").allTextContents();
     for (const wanted of ["Started", "Not matched", "Duplicate", "Rejected (auth)", "Rejected (invalid JSON)"]) assert.ok(results.includes(wanted), `${wanted}: ${results}`);
     // A run that is live says more, and one that asks takes the answer.

@@ -1,7 +1,7 @@
 // I-2 lists: names stay whole, rows stay one line high, and wide screens are used.
 import assert from "node:assert/strict";
 import { after, before } from "node:test";
-import { launch, looks, member } from "./browser.mjs";
+import { launch, looks, member, typeset } from "./browser.mjs";
 import { Server } from "./server.mjs";
 
 let server, browser;
@@ -54,6 +54,7 @@ looks("I-2 names in lists are one line each, beside the name of their row, at 12
     for (const address of ["/runs", "/automations", "/agents", "/schedules", "/webhooks", "/audit", "/search?q=Explain"]) {
       await page.goto(address);
       await page.locator("main h1").waitFor();
+      await typeset(page);
       assert.deepEqual(await crooked(page), [], `${address} at ${width}`);
     }
   }
@@ -76,6 +77,7 @@ looks("I-2 compact lists have lower rows on every page, until they are comfortab
   const { page, context, complaints } = await member(browser, server.url);
   const height = async (address) => {
     await page.goto(address);
+    await typeset(page);
     return (await page.locator("table.list tbody tr").first().boundingBox()).height;
   };
   const [runs, factories] = [await height("/runs"), await height("/factories")];

@@ -264,6 +264,7 @@ test("I-2 a schedule is paused, resumed, edited and deleted", async () => {
   await notice(page, "The run has been started");
   await page.goto(`/schedules/${made.id}`);
   await link(page, "Edit").click();
+  await page.waitForURL("**/edit"); // with its script, which listens to what is typed
   await page.getByLabel("Cron").fill("30 2 * * *");
   await page.locator("#fires").getByText("Every day at 02:30").waitFor();
   await page.getByLabel("If the previous run is still going").selectOption("skip");

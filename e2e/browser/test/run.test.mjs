@@ -149,6 +149,12 @@ test("I-2 the reader who scrolls up is left there, and a button leads back to th
     return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(below.remove()))));
   });
   assert.equal(await page.locator("#jump").isVisible(), false);
+  // Who has only begun to scroll up is left there, too.
+  const end = await page.evaluate(() => scrollY);
+  await page.mouse.wheel(0, -20);
+  await page.waitForFunction((y) => scrollY < y, end);
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+  assert.equal(await page.locator("#jump").isVisible(), true);
   await page.mouse.wheel(0, -1500);
   await page.locator("#jump").waitFor();
   const before = await page.evaluate(() => scrollY);

@@ -70,6 +70,7 @@ test("I-2 the bar has the one thing to do now: answer, cancel, run again or rede
   await worker.end("FAILED", "it broke");
   await only("Run again");
   await page.setViewportSize({ width: 360, height: 500 });
+  await page.waitForFunction(() => innerWidth === 360);
   const [title, last] = await bar.evaluate((one) => {
     one.querySelector(".muted").textContent = "23 h 59 min"; // however long it took
     return [one.firstElementChild, one.lastElementChild].map((part) => part.getBoundingClientRect().toJSON());
@@ -114,6 +115,19 @@ test("I-2 a button of the bar that is pressed while news comes does what it says
   await bar.locator("#before").waitFor({ state: "detached" }); // what waited is there as soon as the button is let go
   await page.getByRole("button", { name: "Keep it" }).press("Space");
   await page.getByRole("dialog", { name: "Cancel run" }).waitFor({ state: "hidden" });
+
+  // What is pressed in the log does not move away: what comes is put in afterwards.
+  await worker.tell(call("c1", "bash", { command: "make" }), output("built\n", "c1"));
+  const shown = page.locator("#log .out", { hasText: "built" });
+  await shown.waitFor();
+  await page.locator("#log li[data-call=c1] summary").hover();
+  await page.mouse.down();
+  await worker.tell(says("what comes meanwhile"), ["artifact", { artifact_type: "PULL_REQUEST", url: "https://github.com/acme/shop/pull/8" }]);
+  await page.locator("#changing").getByText("Pull request #8").waitFor();
+  assert.equal(await page.locator("#log").getByText("what comes meanwhile").count(), 0);
+  await page.mouse.up();
+  await shown.waitFor({ state: "hidden" });
+  await page.locator("#log").getByText("what comes meanwhile").waitFor();
   await worker.end();
   assert.deepEqual(complaints, []);
   await context.close();
@@ -176,9 +190,9 @@ test("I-2 every call and every answer of a model has its duration, live while it
   await worker.tell(ago(126, result("c1", "bash", "failed", { exit_code: 1 })));
   await worker.tell(ago(124, ["usage", { model_id: "m-1", input_tokens: 5, output_tokens: 6 }]));
   await tool.locator(".took", { hasText: "4.0 s" }).waitFor();
-  await worker.tell(ago(10, call("c2", "bash", { command: "sleep 99" })));
-  await page.locator("#log li.tool").nth(1).locator(".took", { hasText: /^1\d s$/ }).waitFor();
-  await worker.tell(ago(3, result("c2", "bash")));
+  await worker.tell(ago(121, call("c2", "bash", { command: "sleep 99" })));
+  await page.locator("#log li.tool").nth(1).locator(".took", { hasText: /^2 min \d\d s$/ }).waitFor();
+  await worker.tell(ago(114, result("c2", "bash")));
   await worker.end();
   await over(page);
   const look = async () => {
@@ -364,6 +378,7 @@ test("I-2 all edits of a run are added up by file", async () => {
   await worker.end();
   await page.goto(`/runs/${worker.runID}`);
   await page.getByRole("link", { name: "Changes", exact: true }).click();
+  await page.waitForURL("**/changes");
   await page.getByText("2 files changed, +4 −3.").waitFor();
   assert.deepEqual(await page.locator(".changed h2").allTextContents(), ["a.go", "b.go"]);
   assert.equal(await page.locator(".changed section").nth(1).locator(".diff").count(), 2);

@@ -96,8 +96,8 @@ for (const [what, events] of [
     const rate = (perSecond * seconds) / took, fps = gaps.length / (gaps.reduce((sum, gap) => sum + gap, 0) / 1000);
     const worst = Math.max(...gaps), longest = Math.max(0, ...tasks), sorted = gaps.toSorted((a, b) => a - b);
     t.diagnostic(`${rate.toFixed(0)} events/s for ${took.toFixed(1)} s: ${fps.toFixed(0)} frames/s, p95 gap ${sorted[Math.floor(sorted.length * 0.95)].toFixed(0)} ms, worst ${worst.toFixed(0)} ms, longest task ${longest.toFixed(0)} ms, at most ${most} events in the page, which holds ${(usedSize / 1e6).toFixed(1)} MB`);
-    // A machine that is busy elsewhere writes fewer, and still so many that this means something.
-    assert.ok(rate > perSecond * 0.5, `the run wrote ${rate.toFixed(0)} events a second only`);
+    // A machine that is busy elsewhere writes fewer, an eighth when seven others want each processor, and still so many that this means something.
+    assert.ok(rate > perSecond * 0.1, `the run wrote ${rate.toFixed(0)} events a second only`);
     // It also draws fewer: 60 frames a second become 3 when seven others want each processor. A page that is stuck draws none.
     assert.ok(fps > 0.5, `${fps.toFixed(1)} frames a second`);
     assert.ok(worst < 10_000, `a frame took ${worst.toFixed(0)} ms`);

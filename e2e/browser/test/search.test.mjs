@@ -142,6 +142,29 @@ test("I-2 Ctrl K goes to pages, names and actions as one types, and the field on
   await context.close();
 });
 
+test("I-2 what is pressed in the palette is opened, although what was found meanwhile is something else", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/settings");
+  const found = page.getByRole("dialog", { name: "Go to" }).getByRole("list", { name: "Found" });
+  let answer;
+  const asked = new Promise((resolve) => { page.route("**/search?q=costs", (route) => { answer = () => route.continue(); resolve(); }); });
+  await page.keyboard.press("Control+k");
+  await page.keyboard.type("cost");
+  await page.waitForFunction(() => document.querySelector("#palette .found a")?.textContent.includes("Costs"));
+  await page.keyboard.type("s");
+  await asked;
+  await found.getByRole("link", { name: "Costs" }).first().hover();
+  await page.mouse.down();
+  const came = page.waitForResponse("**/search?q=costs");
+  await answer();
+  await (await came).finished();
+  await page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))); // it was read
+  await page.mouse.up();
+  await page.waitForURL("**/costs");
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("I-2 the documentation is a click away on every page", async () => {
   const { page, context, complaints } = await member(browser, server.url);
   await page.goto("/runs");

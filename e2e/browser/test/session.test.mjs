@@ -95,7 +95,7 @@ test("I-2 the page says that it is live before the run says anything", async () 
   const { page, complaints } = someone;
   const runID = await server.parkRun("Silent");
   await page.goto(`/runs/${runID}`);
-  await page.getByText("Live.").waitFor({ timeout: 10_000 }); // the first heartbeat comes after 15 s
+  await page.getByText("Live.").waitFor({ timeout: 14_000 }); // the first heartbeat comes after 15 s
   await server.cancel(runID);
   await over(page);
   assert.deepEqual(complaints, []);

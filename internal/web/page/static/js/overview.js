@@ -16,14 +16,18 @@
   setInterval(refresh, 1000);
   document.addEventListener("visibilitychange", refresh);
 
-  // Tables that were opened stay open.
-  let open = [];
+  // Tables that were opened stay open, and what has the focus keeps it.
+  let open = [], focused;
   view.addEventListener("htmx:beforeSwap", () => {
     open = [...view.querySelectorAll("details[open]")].map((one) => one.id);
+    focused = view.contains(document.activeElement) ? document.activeElement : undefined;
   });
+  const same = (one) => one.textContent === focused.textContent && one.getAttribute("href") === focused.getAttribute("href");
   view.addEventListener("htmx:afterSwap", () => {
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     dismiss();
+    if (!focused || view.contains(document.activeElement)) return;
+    [...view.querySelectorAll("a, button, summary")].find(same)?.focus({ preventScroll: true });
   });
 
   // What was dismissed stays away in this browser until it happens again.

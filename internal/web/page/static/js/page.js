@@ -82,6 +82,7 @@
 
   // A stream that was refused asks whether the session is over, and says so in its place.
   document.addEventListener("refused", async (event) => {
+    if (event.target.querySelector("a")) return; // it says so already, and its link may be pressed just now
     const answer = await fetch("/sessions", { headers: { "HX-Request": "true" } }).catch(() => undefined);
     if (answer?.status !== 401) return;
     const link = document.createElement("a");
@@ -170,12 +171,21 @@
     sent.clear();
   });
 
+  // What was unfolded before this script had come is read now.
+  document.addEventListener("htmx:load", ({ target }) => {
+    for (const one of target.querySelectorAll("[hx-trigger^=toggle]")) {
+      const box = one.closest("details");
+      if (box.open) box.dispatchEvent(new Event("toggle"));
+    }
+  }, { once: true });
+
   // A form that comes back with an error begins with what was wrong.
   document.querySelector("[data-focus]")?.focus();
   // htmx drops answers of 4xx by default; here they carry the error to show.
   document.addEventListener("htmx:beforeSwap", (event) => {
-    // What a page asks for by itself waits for the next time while something in it is pressed: the click would be lost.
-    if (event.detail.requestConfig.elt.matches("[hx-trigger*=every], [hx-trigger=refresh]") && event.detail.target.querySelector(":active")) {
+    // What a page asks for by itself waits for the next time while something is pressed: the click would be lost on
+    // what is replaced, and on what moves.
+    if (event.detail.requestConfig.elt.matches("[hx-trigger*=every], [hx-trigger=refresh]") && document.querySelector("main :active")) {
       event.detail.shouldSwap = false;
     } else if (event.detail.xhr.status >= 400 && event.detail.xhr.status !== 401) {
       event.detail.shouldSwap = true;

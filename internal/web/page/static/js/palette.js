@@ -13,6 +13,10 @@
       if (mine !== asked || !answer?.ok || answer.redirected) return; // another key came, or the session has ended
       const found = new DOMParser().parseFromString(await answer.text(), "text/html").querySelectorAll("li");
       if (mine !== asked) return;
+      if (hits.querySelector(":active")) { // a click that is not over would be lost
+        addEventListener("pointerup", () => setTimeout(ask), { once: true });
+        return;
+      }
       const chosen = hits.contains(document.activeElement) && document.activeElement.getAttribute("href");
       if (chosen) input.focus(); // until what replaces it is there
       const views = window.viewsNamed(text), rest = [...found].filter((one) => views.length === 0 || !one.matches(".none"));

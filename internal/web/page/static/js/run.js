@@ -162,6 +162,7 @@
 
   const draw = () => {
     frame = 0;
+    if (log.querySelector(":active")) return later(); // what moves between its press and its release loses the click
     let html = "";
     while (queue.length > 0 && html.length < frameChars) html += queue.shift();
     queued -= html.length;
@@ -387,11 +388,12 @@
     if (linked) show(linked);
     return;
   }
-  // Who scrolls up leaves the end; a page that grows, or folds something, moves nobody away from it.
+  // Who scrolls up leaves the end, and who comes back to it follows again: nobody who has only begun to scroll up, as news would
+  // take them back at once. A page that grows, or folds something, moves nobody away from the end.
   addEventListener("scroll", () => {
-    const up = scrollY < top && page.scrollHeight >= height;
+    const shrunk = page.scrollHeight < height, up = scrollY < top && !shrunk, back = scrollY > top || shrunk;
     note();
-    if (!stopped && following !== atEnd() && (up || !following)) follow(!following);
+    if (!stopped && following !== atEnd() && (following ? up : back)) follow(!following);
   }, { passive: true });
   addEventListener("wheel", (event) => { if (event.deltaY < 0 && page.scrollHeight > innerHeight) follow(false); }, { passive: true });
   new ResizeObserver(() => following && !ended && toEnd()).observe(log);

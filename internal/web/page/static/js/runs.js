@@ -12,11 +12,14 @@
   const rowOf = (id) => document.getElementById(`run-${id}`);
   const picked = () => [...box.querySelectorAll('td.pick input:checked')];
 
-  // The page moves by itself only while nobody is reading further down, typing or picking.
+  // Between the press of something and its release nothing is replaced or moves: the click would be lost.
+  const pressed = () => box.querySelector(":active");
+
+  // The page moves by itself only while nobody is reading further down, typing, picking or pressing.
   const calm = () => {
     const active = document.activeElement;
     const typing = active && active.closest("#list, #filters input[type='search'], #filters .more-fields");
-    return box.dataset.first === "true" && window.scrollY < 120 && picked().length === 0 && !typing;
+    return box.dataset.first === "true" && window.scrollY < 120 && picked().length === 0 && !typing && !pressed();
   };
 
   const read = async (address) => {
@@ -47,7 +50,7 @@
     if (at === box) recount(page);
     for (const row of page.querySelectorAll("tr")) {
       const old = document.getElementById(row.id);
-      if (box.querySelector(":active")) changed.add(row.id.slice(4)); // a click that is not over would be lost
+      if (pressed()) changed.add(row.id.slice(4));
       else if (old && old.outerHTML !== row.outerHTML) renew(old, document.adoptNode(row));
     }
     tally();
@@ -95,7 +98,10 @@
         missed ||= !done;
       } else {
         if (ids.length > 0 || box.dataset.counts) await readRows(ids.slice(0, perPage));
-        if (at === box && (many || news.size > 0)) tell();
+        if (at === box && (many || news.size > 0)) {
+          if (pressed()) missed = true;
+          else tell();
+        }
       }
     } catch {
       done = false;
