@@ -18,7 +18,7 @@ var archTable = map[string][]string{
 
 	// Pure parts, each usable alone.
 	"internal/id":          {},
-	"internal/mask":        {},
+	"internal/mask":        {"internal/jsontext"},
 	"internal/jsontext":    {}, // the one JSON scanner
 	"internal/jsonbody":    {".", "internal/jsontext"},
 	"internal/peer":        {},
@@ -93,7 +93,7 @@ var archTable = map[string][]string{
 	"internal/api":     {".", "api/examples", "internal/tracing", "internal/id", "internal/definition", "internal/control", "internal/stream", "internal/problem", "internal/jsonbody", "internal/peer", "internal/rate", "internal/signature", "internal/sse", "internal/workerwire"},
 	"internal/ingress": {".", "internal/tracing", "internal/control/trigger", "internal/problem", "internal/jsonbody", "internal/jsontext", "internal/peer", "internal/signature"},
 	"internal/web/page": {
-		".", "internal/control", "internal/control/access", "internal/control/base", "internal/control/factories", "internal/control/secrets", "internal/id", "internal/peer", "internal/problem", "internal/rate", "internal/signature", "internal/sse", "internal/tracing",
+		".", "internal/control", "internal/control/access", "internal/control/base", "internal/control/factories", "internal/control/secrets", "internal/id", "internal/jsontext", "internal/peer", "internal/problem", "internal/rate", "internal/signature", "internal/sse", "internal/tracing",
 	},
 	"internal/web/chart": {},
 	"internal/web/runs": {
@@ -123,7 +123,7 @@ var archTable = map[string][]string{
 	"internal/telemetry": {".", "internal/tracing"},
 	"internal/app":       {".", "client", "internal", "!internal/cli"},
 	// The commands, in rooms: each uses those above it, and internal/cli puts them together.
-	"internal/cli/shell":    {".", "client", "internal/config", "internal/nearest", "internal/terminal", "internal/tracing"},
+	"internal/cli/shell":    {".", "client", "internal/config", "internal/jsontext", "internal/nearest", "internal/terminal", "internal/tracing"},
 	"internal/cli/find":     {".", "client", "internal/cli/shell"},
 	"internal/cli/contexts": {"client", "internal/cli/shell", "internal/config"},
 	"internal/cli/team":     {"client", "internal/cli/find", "internal/cli/shell"},

@@ -85,6 +85,20 @@ func hex4(s []byte) (r rune, ok bool) {
 	return r, true
 }
 
+// StringEnd is where the string that a JSON text begins with is over: behind its closing quote, or
+// at the end of a text that has none.
+func StringEnd[T string | []byte](text T) int {
+	for i := 1; i < len(text); i++ {
+		switch text[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
+		}
+	}
+	return len(text)
+}
+
 // PlainLetters writes the letters and digits that a valid JSON text has as escapes as themselves, so
 // that they can be looked for without decoding it.
 func PlainLetters(text []byte) []byte {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"unicode/utf8"
+
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 // JSON masks the strings and numbers of a JSON text, however they are escaped.
@@ -22,7 +24,7 @@ func (m *Masker) JSON(raw []byte) []byte {
 		end := i + 1
 		switch c := raw[i]; {
 		case c == '"':
-			end = stringEnd(raw, i)
+			end = i + jsontext.StringEnd(raw[i:])
 			out = m.appendString(out, raw[i:end])
 		case c == '-' || c >= '0' && c <= '9':
 			for end < len(raw) && isNumber(raw[end]) {
@@ -35,16 +37,6 @@ func (m *Masker) JSON(raw []byte) []byte {
 		i = end
 	}
 	return out
-}
-
-// stringEnd is behind the closing quote of the string that begins at i.
-func stringEnd(raw []byte, i int) int {
-	for i++; raw[i] != '"'; i++ {
-		if raw[i] == '\\' {
-			i++
-		}
-	}
-	return i + 1
 }
 
 func isNumber(c byte) bool {

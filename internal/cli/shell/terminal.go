@@ -16,6 +16,7 @@ import (
 	"github.com/goccy/go-yaml"
 	isatty "github.com/mattn/go-isatty"
 
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 	"github.com/lineshaft/lineshaft/internal/terminal"
 )
 
@@ -152,7 +153,7 @@ func safeYAML(text []byte) ([]byte, error) {
 		if text = text[start:]; len(text) == 0 {
 			break
 		}
-		literal := text[:stringEnd(text)]
+		literal := text[:jsontext.StringEnd(text)]
 		text = text[len(literal):]
 		var value string
 		if err := json.Unmarshal(literal, &value); err != nil {
@@ -171,19 +172,6 @@ func safeYAML(text []byte) ([]byte, error) {
 		return out, err
 	}
 	return []byte(strings.NewReplacer(places...).Replace(string(out))), nil
-}
-
-// stringEnd is the length of the JSON string that text begins with.
-func stringEnd(text []byte) int {
-	for i := 1; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
 }
 
 // isKey says that text follows the key of an object.

@@ -3,6 +3,8 @@ package page
 import (
 	"html/template"
 	"strings"
+
+	"github.com/lineshaft/lineshaft/internal/jsontext"
 )
 
 // deepestFold is how many levels below the outermost can be folded: each fold is a stop of the Tab key.
@@ -48,7 +50,7 @@ func paintLine(out *strings.Builder, line string) {
 		n, class := 0, ""
 		switch {
 		case line[0] == '"':
-			n, class = quotedEnd(line), "string"
+			n, class = jsontext.StringEnd(line), "string"
 			if strings.HasPrefix(line[n:], ":") {
 				class = "key"
 			}
@@ -74,17 +76,4 @@ func paintLine(out *strings.Builder, line string) {
 // plainValue says whether a letter is part of a number, of true, false or null.
 func plainValue(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c == '-' || c == '+' || c == '.' || c == 'E'
-}
-
-// quotedEnd is where the text in quotation marks that a line begins with is over.
-func quotedEnd(line string) int {
-	for i := 1; i < len(line); i++ {
-		switch line[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(line)
 }
