@@ -45,14 +45,16 @@ func (s *Store) CountActive(ctx context.Context, factories []string, states []li
 
 // CountRuns counts the runs of each factory that a filter selects, up to a limit.
 func (s *Store) CountRuns(ctx context.Context, factories []string, f lineshaft.RunFilter, limit int) (map[string]int, error) {
+	found, err := s.findEach(ctx, RunScan{Sort: lineshaft.SortUpdated, Limit: limit}, factories, func(factory string) lineshaft.RunFilter {
+		f.FactoryUIDs = []string{factory}
+		return f
+	})
+	if err != nil {
+		return nil, fmt.Errorf("count runs of factories: %w", err)
+	}
 	counts := map[string]int{}
 	for _, factory := range factories {
-		f.FactoryUIDs = []string{factory}
-		ids, err := s.findRuns(ctx, RunScan{Filter: f, Sort: lineshaft.SortUpdated, Limit: limit})
-		if err != nil {
-			return nil, fmt.Errorf("count runs of factories: %w", err)
-		}
-		counts[factory] = len(ids)
+		counts[factory] = min(limit, len(found[factory]))
 	}
 	return counts, nil
 }

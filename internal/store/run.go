@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -345,18 +347,22 @@ func (r reader) GetRun(ctx context.Context, runID string) (*lineshaft.Run, error
 
 // NewestOf reads the newest runs of each creator, at most so many of each, the newest first.
 func (s *Store) NewestOf(ctx context.Context, creators []string, each int) (map[string][]RunBrief, error) {
+	found, err := s.findEach(ctx, RunScan{Sort: lineshaft.SortCreated, Limit: each}, creators, func(creator string) lineshaft.RunFilter {
+		return lineshaft.RunFilter{Creator: creator}
+	})
+	if err != nil {
+		return nil, fmt.Errorf("find newest runs: %w", err)
+	}
 	var ids []string
-	var args []any
-	newest, creatorOf := map[string][]RunBrief{}, map[string]string{}
-	for _, creator := range creators {
-		found, err := s.findRuns(ctx, RunScan{Filter: lineshaft.RunFilter{Creator: creator}, Sort: lineshaft.SortCreated, Limit: each})
-		if err != nil {
-			return nil, fmt.Errorf("find newest runs: %w", err)
-		}
-		for _, id := range found {
+	creatorOf := map[string]string{}
+	for creator, theirs := range found {
+		slices.SortFunc(theirs, func(a, b string) int { return strings.Compare(b, a) })
+		for _, id := range theirs[:min(each, len(theirs))] {
 			ids, creatorOf[id] = append(ids, id), creator
 		}
 	}
+	newest := map[string][]RunBrief{}
+	var args []any
 	if len(ids) == 0 {
 		return newest, nil
 	}

@@ -84,6 +84,49 @@ func (s *Store) findRuns(ctx context.Context, q RunScan) ([]string, error) {
 	return found.ids(), err
 }
 
+// findEach reads for each of some values which runs are at the beginning of the list that of gives
+// the filter of, at most q.Limit of each and in no order: with one statement, if no filter is one
+// that rows are checked by.
+func (s *Store) findEach(ctx context.Context, q RunScan, all []string, of func(value string) lineshaft.RunFilter) (map[string][]string, error) {
+	found := map[string][]string{}
+	for part := range slices.Chunk(all, 500) {
+		q.Filter = of(part[0])
+		w, v := s.newWalk(q, 0, nil), values{}
+		if len(w.checks) > 0 || w.upgrading {
+			for _, value := range part {
+				q.Filter = of(value)
+				ids, err := s.findRuns(ctx, q)
+				if err != nil {
+					return nil, err
+				}
+				found[value] = ids
+			}
+			continue
+		}
+		for _, value := range part {
+			v.typed([]string{"TEXT"}, value)
+		}
+		w.each, w.args = "v.value", append(v.args, w.args...)
+		settled := fmt.Sprintf("SELECT r.id FROM (%s) AS r%s LIMIT %d", merge(w.settled(q.Limit)), w.order(w.keyColumns()), q.Limit)
+		at := slices.IndexFunc(w.conditions, func(c condition) bool { return c.column == w.drive.column })
+		w.conditions[at].values = part
+		w.need(w.drive.column)
+		err := s.each(ctx, fmt.Sprintf(`WITH v (value) AS (VALUES %s) SELECT value, ids FROM
+			(SELECT v.value, (SELECT string_agg(p.id, ' ') FROM (%s) AS p) AS ids FROM v) AS s WHERE ids IS NOT NULL
+			UNION ALL SELECT p.%s, p.id FROM (%s) AS p`, v.text.String(), settled, w.drive.column, w.now(s.d.backlog)), w.args,
+			func(scan rowScan) error {
+				var value, ids string
+				err := scan(&value, &ids)
+				found[value] = append(found[value], strings.Fields(ids)...)
+				return err
+			})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
 // scanHead puts the run that q.With names where it belongs among those that were found.
 func (s *Store) scanHead(ctx context.Context, q RunScan, found *scanResult) error {
 	if q.With == "" {

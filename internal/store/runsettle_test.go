@@ -168,6 +168,26 @@ func (m *model) compare(t *testing.T, s *store.Store, q store.RunScan) {
 	if got, want := pages(t.Context(), t, s, q, []int{7, 50}), m.list(q); !slices.Equal(got, want) {
 		t.Fatalf("%+v:\ngot  %d runs %v\nwant %d runs %v", q, len(got), got, len(want), want)
 	}
+	newest, err := s.NewestOf(t.Context(), append(modelPeople, "nobody"), 5)
+	must(t, err)
+	for _, creator := range modelPeople {
+		var got []string
+		for _, run := range newest[creator] {
+			got = append(got, run.ID)
+		}
+		want := m.list(store.RunScan{Filter: lineshaft.RunFilter{Creator: creator}, Sort: lineshaft.SortCreated})
+		if want = want[:min(5, len(want))]; !slices.Equal(got, want) {
+			t.Fatalf("newest of %s: got %v, want %v", creator, got, want)
+		}
+	}
+	ended := lineshaft.RunFilter{States: []lineshaft.RunState{lineshaft.Failed, lineshaft.Succeeded}, UpdatedAfter: m.start.Add(time.Duration(m.size/2) * time.Microsecond)}
+	counts, err := s.CountRuns(t.Context(), modelFacts[2:], ended, 8)
+	must(t, err)
+	for _, ended.FactoryUIDs = range [][]string{{"fac1"}, {"fac2"}} {
+		if got, want := counts[ended.FactoryUIDs[0]], min(8, len(m.list(store.RunScan{Filter: ended}))); got != want {
+			t.Fatalf("%+v: counted %d, want %d", ended, got, want)
+		}
+	}
 }
 
 // A database of the previous version lists its runs correctly from the first moment, while

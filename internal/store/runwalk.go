@@ -26,6 +26,9 @@ type walk struct {
 	checks []string
 	// columns are those that order and checks need: an index often has them all.
 	columns []string
+	// each is a column of the statement around the walk that has the value of drive; empty
+	// when the filter has it.
+	each string
 	// upgrading says that some runs are still listed by the indexes of the previous version.
 	upgrading bool
 }
@@ -167,19 +170,23 @@ func (w *walk) query(cut int) (string, []any) {
 			parts = append(parts, w.unsettled(cut)...)
 		}
 	}
-	inner := parts[0]
-	if len(parts) > 1 {
-		for i, part := range parts {
-			parts[i] = "SELECT * FROM (" + part + ") AS p" + strconv.Itoa(i)
-		}
-		inner = strings.Join(parts, " UNION ALL ")
-	}
 	hit := "TRUE"
 	if len(w.checks) > 0 {
 		hit = "r.passed = 1 OR " + strings.Join(w.checks, " AND ")
 	}
-	return "SELECT r.id, " + w.keyMicro() + ", " + w.keyText() + ", CASE WHEN " + hit + " THEN 1 ELSE 0 END FROM (" + inner + ") AS r" +
+	return "SELECT r.id, " + w.keyMicro() + ", " + w.keyText() + ", CASE WHEN " + hit + " THEN 1 ELSE 0 END FROM (" + merge(parts) + ") AS r" +
 		w.order(w.keyColumns()) + " LIMIT " + strconv.Itoa(cut), w.args
+}
+
+// merge puts together what several parts find, each in its own order and within its own limit.
+func merge(parts []string) string {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	for i, part := range parts {
+		parts[i] = "SELECT * FROM (" + part + ") AS p" + strconv.Itoa(i)
+	}
+	return union(parts)
 }
 
 // settled follows the indexes of run_list: one for each value and state, or that of a tag.
@@ -267,7 +274,11 @@ func (w *walk) branch(table, column, value, state string, cut int) string {
 		column, value = "state", state
 	}
 	if column != "" { // part of the order, so that no other index gives it
-		where = append(where, fmt.Sprintf(w.d.follow, column, w.arg(value)))
+		followed := w.each
+		if followed == "" {
+			followed = w.arg(value)
+		}
+		where = append(where, fmt.Sprintf(w.d.follow, column, followed))
 		keys = append([]string{column}, keys...)
 	}
 	if also := w.indexCondition(column); also != "" {

@@ -71,7 +71,7 @@ func (s *Store) scanByWords(ctx context.Context, q RunScan, words []string, foun
 	}
 	candidates = slices.DeleteFunc(candidates, func(runID string) bool { _, ok := changed[runID]; return ok })
 	for runID, text := range changed {
-		if text.matches(q.Filter.Query, words) {
+		if matchesText(runID, text, q.Filter.Query, words) {
 			candidates = append(candidates, runID)
 		}
 	}
@@ -102,7 +102,8 @@ func (s *Store) scanMatching(ctx context.Context, q RunScan, words []string, fou
 			return err
 		}
 		for _, key := range part.keys {
-			if !texts[key.ID].matches(q.Filter.Query, words) {
+			text, there := texts[key.ID] // it may be deleted by now
+			if !there || !matchesText(key.ID, text, q.Filter.Query, words) {
 				continue
 			}
 			if len(found.keys) == found.limit {
@@ -122,43 +123,37 @@ func (s *Store) scanMatching(ctx context.Context, q RunScan, words []string, fou
 	return nil
 }
 
-// searchText is a run's searchable text.
-type searchText struct {
-	runID string
-	words []string
-}
-
-// matches says whether the query is the run's id, or each of its words begins a
-// word of the text.
-func (t searchText) matches(query string, words []string) bool {
-	if runID, ok := queryID(query); ok && runID == t.runID {
+// matchesText says whether the query is the run's id, or each of its words begins a word of the
+// run's text. Most texts do not even have the words within them.
+func matchesText(runID, text, query string, words []string) bool {
+	if asked, ok := queryID(query); ok && asked == runID {
 		return true
 	}
-	for _, want := range words {
-		if !slices.ContainsFunc(t.words, func(have string) bool { return strings.HasPrefix(have, want) }) {
-			return false
-		}
+	text = strings.ToLower(text)
+	if slices.ContainsFunc(words, func(want string) bool { return !strings.Contains(text, want) }) {
+		return false
 	}
-	return true
+	left := slices.Clone(words)
+	for word := range strings.FieldsFuncSeq(text, splitsWords) {
+		left = slices.DeleteFunc(left, func(want string) bool { return strings.HasPrefix(word, want) })
+	}
+	return len(left) == 0
 }
 
-func (r reader) searchTexts(ctx context.Context, ids []string) (map[string]searchText, error) {
-	texts := map[string]searchText{}
+// searchTexts reads what is searched of some runs.
+func (r reader) searchTexts(ctx context.Context, ids []string) (map[string]string, error) {
+	texts := map[string]string{}
 	if len(ids) == 0 {
 		return texts, nil
 	}
 	args := []any{searchBytes}
 	err := r.each(ctx, `SELECT r.id, r.title, r.name, r.skill_spec, SUBSTR(b.prompt, 1, $1) FROM runs r JOIN run_bodies b ON b.run_id = r.id
 		WHERE r.id IN `+list(&args, ids), args, func(scan rowScan) error {
-		var t searchText
 		var name, skill *string
-		var title, prompt string
-		if err := scan(&t.runID, &title, &name, &skill, &prompt); err != nil {
-			return err
-		}
-		t.words = SearchWords(title + " " + text(name) + " " + text(skill) + " " + searchedPart(prompt))
-		texts[t.runID] = t
-		return nil
+		var runID, title, prompt string
+		err := scan(&runID, &title, &name, &skill, &prompt)
+		texts[runID] = title + " " + text(name) + " " + text(skill) + " " + searchedPart(prompt)
+		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read searchable text: %w", err)
@@ -188,7 +183,7 @@ func (s *Store) RunMatches(ctx context.Context, runID string, f lineshaft.RunFil
 		return len(found.keys) == 1, nil
 	}
 	texts, err := s.searchTexts(ctx, found.ids())
-	return texts[runID].matches(f.Query, words), err
+	return matchesText(runID, texts[runID], f.Query, words), err
 }
 
 // Named is something that people gave a name.
