@@ -86,7 +86,7 @@ func TestI2AutomationIsMadeChangedAndDeleted(t *testing.T) {
 	}
 	form.Set("t0.filter", "action: [opened]\r\n# "+hostile)
 	_, at, page := s.post(s.at(), form)
-	for _, text := range []string{"The automation is created", "Webhook issues gets a delivery", "is opened", "30 runs an hour", "issue-{{payload.issue.number}}", "followup"} {
+	for _, text := range []string{"The automation is created", "Webhook issues gets a delivery", "is opened", "30 runs an hour", "issue-{{payload.issue.number}}", "meanwhile: send it to the other run as a follow-up"} {
 		if !strings.Contains(page, text) {
 			t.Errorf("%s lacks %q", at, text)
 		}

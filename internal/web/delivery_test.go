@@ -78,7 +78,7 @@ func TestW11RefusedAndDuplicateDeliveries(t *testing.T) {
 		case lineshaft.DeliveryAccepted:
 			continue
 		default:
-			h.wants("refused", text, "Payloads of refused deliveries are not kept")
+			h.wants("refused", text, "Payloads of rejected deliveries are not kept")
 			h.lacks("refused", text, "failed to start", "Failed to start")
 		}
 		h.lacks(string(d.Status), text, at+"/redeliver", at+"/payload")

@@ -98,9 +98,9 @@ func TestI2RefusedDeliveriesByReason(t *testing.T) {
 	all := []string{"the token is wrong", "this is no JSON", "this is too much"}
 	for _, at := range []string{"/deliveries", h.at} {
 		h.shows(at, "!aria-label=\"Reason\"")
-		h.shows(at+"?only=refused", append(all, `aria-label="Reason"`, `href="`+at+`?only=refused" aria-current="page">Refused`, `aria-current="page">All refused`)...)
+		h.shows(at+"?only=refused", append(all, `aria-label="Reason"`, `href="`+at+`?only=refused" aria-current="page">Rejected`, `aria-current="page">All rejected`)...)
 		for i, kind := range []string{"auth", "json", "size"} {
-			want := []string{`href="` + at + `?only=refused-` + kind + `" aria-current="page"`, `aria-current="page">Refused`, all[i]}
+			want := []string{`href="` + at + `?only=refused-` + kind + `" aria-current="page"`, `aria-current="page">Rejected`, all[i]}
 			for _, other := range all {
 				if other != all[i] {
 					want = append(want, "!"+other)

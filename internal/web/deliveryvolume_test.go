@@ -50,7 +50,7 @@ func TestW18VolumeOfDeliveriesLeadsToThem(t *testing.T) {
 			t.Errorf("%s: %d deliveries in %d bars, %d behind them, want %d", path, sum, len(bars), listed, want)
 		}
 	}
-	h.shows("/deliveries", "5 deliveries came; started: 2, not matched: 1, duplicates: 1, failed to start: 0, refused: 1.",
+	h.shows("/deliveries", "5 deliveries came; started: 2, not matched: 1, duplicates: 1, failed to start: 0, rejected: 1.",
 		"Show as a table", `only=refused&amp;since=`,
 		"!Only the newest are counted")
 	// A stretch of time is kept by lists and search, and one without deliveries says so.

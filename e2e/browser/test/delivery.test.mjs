@@ -54,7 +54,7 @@ test("W-18 each bar of the volume of deliveries leads to those in it", async () 
   await page.waitForURL((url) => url.searchParams.get("range") === "1h");
   await page.locator("#volume-more").click();
   assert.equal(await page.locator("#volume-table tbody tr").count(), 12);
-  await page.locator(".legend").getByRole("link", { name: "Refused" }).click();
+  await page.locator(".legend").getByRole("link", { name: "Rejected" }).click();
   await page.waitForURL((url) => url.searchParams.get("only") === "refused");
   assert.equal(await page.locator(".delivery-item").count(), 1);
   assert.deepEqual(complaints, []);

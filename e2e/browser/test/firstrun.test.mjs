@@ -83,7 +83,7 @@ test("W-11 the log of deliveries tells them apart, names the run, and is narrowe
   assert.deepEqual(await log.locator("summary .tag").allTextContents(), ["Rejected (auth)", "Not matched", "Duplicate", "Started"]);
   assert.deepEqual(await log.locator("summary .tag").evaluateAll((tags) => tags.map((tag) => tag.classList[1])), ["bad", "idle", "idle", "good"]);
   await log.nth(3).getByRole("link", { name: "Build 41" }).waitFor();
-  for (const [tab, count] of Object.entries({ "Not matched": 1, Duplicates: 1, Refused: 1, "Failed to start": 0, Started: 1 })) {
+  for (const [tab, count] of Object.entries({ "Not matched": 1, Duplicates: 1, Rejected: 1, "Failed to start": 0, Started: 1 })) {
     const link = page.getByRole("navigation", { name: "Result" }).getByRole("link", { name: tab, exact: true });
     const address = new URL(await link.getAttribute("href"), page.url());
     await link.click();

@@ -39,8 +39,8 @@ type triggerView struct {
 	Fires []time.Time
 }
 
-func viewTrigger(t lineshaft.Trigger, fires int) triggerView {
-	v := triggerView{Head: triggerHead(t), Conditions: triggerConditions(t)}
+func viewTrigger(t lineshaft.Trigger, hooks []lineshaft.Webhook, fires int) triggerView {
+	v := triggerView{Head: triggerHead(t, hooks), Conditions: triggerConditions(t)}
 	if t.Schedule != nil {
 		v.Fires, _ = trigger.TriggerFires(*t.Schedule, time.Now(), fires) // one that cannot be read has none
 	}
@@ -116,7 +116,7 @@ func (s pages) automationRows(r *page.Request, list []lineshaft.Automation, fact
 // viewTriggers are triggers in words, and the webhooks that they listen to and that are deleted.
 func viewTriggers(triggers []lineshaft.Trigger, hooks []lineshaft.Webhook, fires int) (views []triggerView, gone []string) {
 	for _, t := range triggers {
-		views, gone = append(views, viewTrigger(t, fires)), append(gone, trigger.GoneWebhooks(t, hooks)...)
+		views, gone = append(views, viewTrigger(t, hooks, fires)), append(gone, trigger.GoneWebhooks(t, hooks)...)
 	}
 	return views, gone
 }
@@ -208,7 +208,7 @@ func (s pages) automationPage(r *page.Request, of automationOf) (p page.Page, er
 		return p, err
 	}
 	if id := r.URL.Query().Get("delivery"); id != "" {
-		data.Trial = s.try(r, f.UID, a.Triggers, trialSubject{Delivery: id})
+		data.Trial = s.try(r, f.UID, a.Triggers, hooks, trialSubject{Delivery: id})
 	}
 	return page.Page{Title: a.Name, Section: "automations", Crumbs: automationCrumbs(f), Data: data}, nil
 }
@@ -245,8 +245,9 @@ func (s pages) askDeleteAutomation(r *page.Request) (page.Removal, error) {
 		Section: "automations", Crumbs: automationCrumbs(f).To(a.Name, at), ID: a.UID, Kind: "automation", Name: a.Name, Verb: "Delete", Back: at,
 		Effects: []string{"Its runs stay, and so do its webhooks."}, Done: "The automation is deleted. Its runs stay.",
 	}
+	hooks, err := s.Control.ListWebhooks(r.Context(), r.Caller, f.UID)
 	for _, t := range a.Triggers {
-		ask.Gone = append(ask.Gone, "no longer starts runs: "+triggerHead(t))
+		ask.Gone = append(ask.Gone, "no longer starts runs: "+triggerHead(t, hooks))
 	}
-	return ask, nil
+	return ask, err
 }

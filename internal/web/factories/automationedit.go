@@ -142,7 +142,7 @@ func (s pages) draftAutomation(r *page.Request) error {
 		s.useField(r, form, &form.Triggers[at], path)
 	case "try":
 		sound, mistakes := form.soundTriggers()
-		if form.Trial = s.try(r, form.Factory.UID, sound, form.Subject); mistakes > 0 {
+		if form.Trial = s.try(r, form.Factory.UID, sound, form.Hooks, form.Subject); mistakes > 0 {
 			form.Trial.Problem = "A trigger has a mistake and is left out. Fix it to try it."
 		}
 		part, data = "trial", form.Trial
@@ -249,7 +249,7 @@ type shownCheck struct {
 }
 
 // try asks control what each trigger makes of a delivery.
-func (s pages) try(r *page.Request, factoryUID string, triggers []lineshaft.Trigger, subject trialSubject) *trial {
+func (s pages) try(r *page.Request, factoryUID string, triggers []lineshaft.Trigger, hooks []lineshaft.Webhook, subject trialSubject) *trial {
 	if strings.TrimSpace(subject.Body) != "" {
 		subject.Delivery = "" // what was pasted is newer than what was chosen
 	}
@@ -259,7 +259,7 @@ func (s pages) try(r *page.Request, factoryUID string, triggers []lineshaft.Trig
 		return t
 	}
 	for i, trigger := range triggers {
-		v := verdict{Number: i + 1, Head: triggerHead(trigger)}
+		v := verdict{Number: i + 1, Head: triggerHead(trigger, hooks)}
 		if !trigger.Delivered() {
 			v.Problem = "No delivery fires this trigger."
 			t.Verdicts = append(t.Verdicts, v)

@@ -86,12 +86,7 @@ func (f *automationForm) fields() (what, limits []page.Field) {
 			Hint: "<code>{{payload.path}}</code> is the value at that path of the delivery, so each issue has its own run. " +
 				"Empty: any number of runs.",
 		},
-		{Name: "concurrency_policy", Label: "While that run is live", Into: &f.policy, Options: []page.Option{
-			{Value: string(lineshaft.PolicyQueue), Name: "Wait until the other run is over"},
-			{Value: string(lineshaft.PolicySkip), Name: "Start nothing"},
-			{Value: string(lineshaft.PolicyCancelPrevious), Name: "Cancel the other run"},
-			{Value: string(lineshaft.PolicyFollowup), Name: "Send it to the other run as a follow-up"},
-		}},
+		{Name: "concurrency_policy", Label: "While that run is live", Into: &f.policy, Options: busyOptions()},
 		{
 			Name: "harness", Blame: "config.harness.type", Label: "Harness", Into: &f.harness, None: "The agent’s", Options: harnesses(),
 			Newer: true,
@@ -146,7 +141,7 @@ func facts(a *lineshaft.Automation) []fact {
 	list := []fact{limit}
 	for _, one := range []fact{
 		{Label: "Title of runs", Values: []string{a.Title}},
-		{Label: "One at a time", Values: []string{rule.Key}, Code: true, After: ", " + string(cmp.Or(rule.Policy, lineshaft.PolicyQueue))},
+		{Label: "One at a time", Values: []string{rule.Key}, Code: true, After: "; " + busyWords(rule.Policy)},
 		{Label: "Harness", Values: []string{harness.Type}},
 		{Label: "Model", Values: []string{cmp.Or(harness.ModelID, a.Config.ModelID)}, Code: true},
 		{Label: "Environment", Values: []string{a.Config.EnvironmentID}, Code: true, Href: "/environments/"},
@@ -163,6 +158,23 @@ func facts(a *lineshaft.Automation) []fact {
 		list = append(list, fact{Label: "Tool servers", Values: slices.Sorted(maps.Keys(a.Config.MCPServers))})
 	}
 	return append(list, secrets)
+}
+
+// busyOptions are what may happen while another run of the same key is live.
+func busyOptions() []page.Option {
+	return []page.Option{
+		{Value: string(lineshaft.PolicyQueue), Name: "Wait until the other run is over"},
+		{Value: string(lineshaft.PolicySkip), Name: "Start nothing"},
+		{Value: string(lineshaft.PolicyCancelPrevious), Name: "Cancel the other run"},
+		{Value: string(lineshaft.PolicyFollowup), Name: "Send it to the other run as a follow-up"},
+	}
+}
+
+// busyWords is what happens meanwhile, within a sentence; without a policy, the first of them.
+func busyWords(policy lineshaft.ConcurrencyPolicy) string {
+	options := busyOptions()
+	at := max(0, slices.IndexFunc(options, func(o page.Option) bool { return o.Value == string(policy) }))
+	return "meanwhile: " + strings.ToLower(options[at].Name[:1]) + options[at].Name[1:]
 }
 
 // budgetWords is a budget as people read it; empty for none.
@@ -336,7 +348,7 @@ func (f *automationForm) trigger(index int, t lineshaft.Trigger, text string) tr
 	form.read, form.Check.Problems = factories.ReadTrigger(t, text)
 	form.Check.Told = text != ""
 	if len(form.Check.Problems) == 0 && !form.Check.Unticked {
-		form.Check.View, form.Check.Doubt = viewTrigger(form.read, 5), factories.FilterDoubt(form.read.Filter.Payload)
+		form.Check.View, form.Check.Doubt = viewTrigger(form.read, f.Hooks, 5), factories.FilterDoubt(form.read.Filter.Payload)
 		form.Check.All = form.Filtered() && len(form.Check.View.Conditions) == 0
 	}
 	return form

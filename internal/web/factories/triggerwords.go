@@ -3,6 +3,7 @@ package factories
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/lineshaft/lineshaft"
@@ -13,8 +14,15 @@ import (
 type condition struct{ Field, Text string }
 
 // triggerHead says in words what a trigger waits for, without its conditions.
-func triggerHead(t lineshaft.Trigger) string {
-	hooks := strings.Join(append(append([]string{}, t.Filter.Webhooks...), t.Filter.WebhookIDs...), " or ")
+func triggerHead(t lineshaft.Trigger, known []lineshaft.Webhook) string {
+	names := slices.Clone(t.Filter.Webhooks)
+	for _, uid := range t.Filter.WebhookIDs {
+		if at := slices.IndexFunc(known, func(w lineshaft.Webhook) bool { return w.UID == uid }); at >= 0 {
+			uid = known[at].Name
+		}
+		names = append(names, uid)
+	}
+	hooks := strings.Join(names, " or ")
 	switch {
 	case t.Provider == lineshaft.ProviderWebhook && hooks == "":
 		return "A webhook gets a delivery"

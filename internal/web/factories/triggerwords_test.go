@@ -21,6 +21,7 @@ func TestI2TriggersAreToldInWords(t *testing.T) {
 		{hooked(""), "Webhook issues gets a delivery"},
 		{hooked("{}"), "Webhook issues gets a delivery"},
 		{lineshaft.Trigger{Provider: "webhook", Filter: lineshaft.TriggerFilter{Webhooks: []string{"a"}, WebhookIDs: []string{"b"}}}, "Webhook a or b gets a delivery"},
+		{lineshaft.Trigger{Provider: "webhook", Filter: lineshaft.TriggerFilter{WebhookIDs: []string{"known"}}}, "Webhook issues gets a delivery"},
 		{hooked(`{"action": ["opened"]}`), "Webhook issues gets a delivery; action is opened"},
 		{hooked(`{"z": ["1"], "a": [1, true, null]}`), "Webhook issues gets a delivery; z is 1; a is 1, true or null"},
 		{hooked(`{"a": {"b": {"c": {"in": ["x", "y"], "not_in": ["z"], "exists": true}}}}`), "Webhook issues gets a delivery; a.b.c is x or y; a.b.c is not z; a.b.c is present"},
@@ -46,7 +47,7 @@ func TestI2TriggersAreToldInWords(t *testing.T) {
 
 // triggerText is a trigger in words, as a page puts them together.
 func triggerText(t lineshaft.Trigger) string {
-	text := triggerHead(t)
+	text := triggerHead(t, []lineshaft.Webhook{{UID: "known", Name: "issues"}})
 	for _, c := range triggerConditions(t) {
 		text += "; " + c.Field + " " + c.Text
 	}

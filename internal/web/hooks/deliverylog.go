@@ -58,7 +58,7 @@ var logKinds = []logKind{
 		return d.Status == lineshaft.DeliveryAccepted && !d.Started() && !failed && !d.Handshake()
 	}},
 	{"duplicate", "Duplicates", func(d shownDelivery) bool { return d.Status == lineshaft.DeliveryDuplicate }},
-	{"refused", "Refused", func(d shownDelivery) bool {
+	{"refused", "Rejected", func(d shownDelivery) bool {
 		return d.Status != lineshaft.DeliveryAccepted && d.Status != lineshaft.DeliveryDuplicate
 	}},
 	{"failed", "Failed to start", func(d shownDelivery) bool {
@@ -124,7 +124,7 @@ func newLog(r *page.Request, at string, kept url.Values) (logData, error) {
 		log.Tabs = append(log.Tabs, logTab{Name: kind.name, Href: log.link("only", kind.value), Here: here})
 	}
 	if log.refused() {
-		log.Kinds = append(log.Kinds, logTab{Name: "All refused", Href: log.link("only", "refused"), Here: log.Only == "refused"})
+		log.Kinds = append(log.Kinds, logTab{Name: "All rejected", Href: log.link("only", "refused"), Here: log.Only == "refused"})
 		for _, kind := range refusals {
 			log.Kinds = append(log.Kinds, logTab{Name: kind.name, Href: log.link("only", kind.value), Here: kind.value == log.Only})
 		}

@@ -115,7 +115,7 @@ func volumeChart(log logData, found trigger.Volume, words string) chart.Chart {
 		{"Not matched", "cancelled", "unmatched", func(b trigger.VolumeBar) int64 { return b.NotMatched }},
 		{"Duplicates", "duplicate", "duplicate", func(b trigger.VolumeBar) int64 { return b.Duplicates }},
 		{"Failed to start", "unstarted", "failed", func(b trigger.VolumeBar) int64 { return b.Failed }},
-		{"Refused", "failed", "refused", func(b trigger.VolumeBar) int64 { return b.Rejected }},
+		{"Rejected", "failed", "refused", func(b trigger.VolumeBar) int64 { return b.Rejected }},
 	}
 	all := make([]chart.Series, len(kinds))
 	slots := make([]chart.Slot, len(found.Bars))

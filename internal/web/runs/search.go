@@ -224,7 +224,7 @@ var searchActions = []struct {
 	{"Failed runs", "/runs?state=FAILED&state=ERROR", "runs", lineshaft.PermissionRunsRead},
 	{"Runs that wait for an answer", "/runs?state=BLOCKED", "runs", lineshaft.PermissionRunsRead},
 	{"Deliveries that matched nothing", "/deliveries?only=unmatched", "deliveries", lineshaft.PermissionFactoriesRead},
-	{"Deliveries that were refused", "/deliveries?only=refused", "deliveries", lineshaft.PermissionFactoriesRead},
+	{"Deliveries that were rejected", "/deliveries?only=refused", "deliveries", lineshaft.PermissionFactoriesRead},
 }
 
 // oneOf is the word for one of a group.
