@@ -149,7 +149,22 @@ test("I-2 the reader who scrolls up is left there, and a button leads back to th
     return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done(below.remove()))));
   });
   assert.equal(await page.locator("#jump").isVisible(), false);
-  // Who has only begun to scroll up is left there, too.
+  // Who has only begun to scroll up is left there, too, also if the page gets shorter in that moment.
+  await page.evaluate(() => {
+    const below = document.createElement("p");
+    below.style.height = "300px";
+    document.getElementById("log").after(below);
+    scrollBy({ top: 200, behavior: "instant" });
+    const frames = (n, then) => requestAnimationFrame(() => n > 1 ? frames(n - 1, then) : then());
+    return new Promise((done) => frames(2, () => {
+      dispatchEvent(new WheelEvent("wheel", { deltaY: -20 }));
+      below.remove();
+      frames(2, done);
+    }));
+  });
+  assert.equal(await page.locator("#jump").isVisible(), true);
+  await page.locator("#jump").click();
+  assert.equal(await page.locator("#jump").isVisible(), false);
   const end = await page.evaluate(() => scrollY);
   await page.mouse.wheel(0, -20);
   await page.waitForFunction((y) => scrollY < y, end);

@@ -391,7 +391,7 @@
   // Who scrolls up leaves the end, and who comes back to it follows again: nobody who has only begun to scroll up, as news would
   // take them back at once. A page that grows, or folds something, moves nobody away from the end.
   addEventListener("scroll", () => {
-    const shrunk = page.scrollHeight < height, up = scrollY < top && !shrunk, back = scrollY > top || shrunk;
+    const up = scrollY < top && page.scrollHeight >= height, back = scrollY > top;
     note();
     if (!stopped && following !== atEnd() && (following ? up : back)) follow(!following);
   }, { passive: true });
