@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,13 +44,7 @@ func (tx *Tx) LockAgent(ctx context.Context, uid string) (*lineshaft.Agent, erro
 
 // SchedulesOfAgent reads the names of the schedules that start runs of an agent.
 func (r reader) SchedulesOfAgent(ctx context.Context, uid string) ([]string, error) {
-	var names []string
-	err := r.each(ctx, "SELECT name FROM schedules WHERE agent_uid = $1 AND agent_uid <> ''", []any{uid}, func(scan rowScan) error {
-		var name string
-		err := scan(&name)
-		names = append(names, name)
-		return err
-	})
+	names, err := r.texts(ctx, "SELECT name FROM schedules WHERE agent_uid = $1 AND agent_uid <> ''", uid)
 	if err != nil {
 		return nil, fmt.Errorf("read schedules of agent: %w", err)
 	}
@@ -119,15 +112,6 @@ func partsAfter(factoryUIDs []string, after PartKey) (end string, args []any) {
 func (r reader) agents(ctx context.Context, where string, args ...any) ([]lineshaft.Agent, error) {
 	return collect(ctx, r, "read agents", "SELECT "+agentColumns+" FROM agents "+where, args, func(scan rowScan) (*lineshaft.Agent, error) {
 		a := &lineshaft.Agent{}
-		var config string
-		var created, updated int64
-		if err := scan(&a.UID, &a.FactoryUID, &a.Name, &a.Type, &a.Description, &a.Prompt, &config, &created, &updated); err != nil {
-			return nil, fmt.Errorf("scan agent: %w", err)
-		}
-		if err := json.Unmarshal([]byte(config), &a.Config); err != nil {
-			return nil, fmt.Errorf("decode agent: %w", err)
-		}
-		a.CreatedAt, a.UpdatedAt = fromMicros(created), fromMicros(updated)
-		return a, nil
+		return a, scan(&a.UID, &a.FactoryUID, &a.Name, &a.Type, &a.Description, &a.Prompt, toJSON(&a.Config), toTime(&a.CreatedAt), toTime(&a.UpdatedAt))
 	})
 }

@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -16,34 +13,25 @@ const keyColumns = `k.id, k.name, k.role, k.owner_uid, p.type, p.display_name, p
 const keyTables = " FROM api_keys k JOIN principals p ON p.uid = k.owner_uid "
 
 func scanKey(scan rowScan) (*lineshaft.APIKey, error) {
-	var k lineshaft.APIKey
-	var factories, workers string
-	var created, expires, revoked, used int64
-	if err := scan(&k.ID, &k.Name, &k.Role, &k.Owner.UID, &k.Owner.Type, &k.Owner.DisplayName, &k.Owner.Email, &k.Hint, &factories, &workers,
-		&created, &expires, &revoked, &used); err != nil {
-		return nil, fmt.Errorf("scan key: %w", err)
-	}
-	k.CreatedAt, k.ExpiresAt, k.RevokedAt, k.LastUsedAt = fromMicros(created), fromMicros(expires), fromMicros(revoked), fromMicros(used)
-	if err := errors.Join(json.Unmarshal([]byte(factories), &k.FactoryUIDs), json.Unmarshal([]byte(workers), &k.WorkerIDs)); err != nil {
-		return nil, fmt.Errorf("decode key: %w", err)
-	}
-	return &k, nil
+	k := &lineshaft.APIKey{}
+	return k, scan(&k.ID, &k.Name, &k.Role, &k.Owner.UID, &k.Owner.Type, &k.Owner.DisplayName, &k.Owner.Email, &k.Hint,
+		toJSON(&k.FactoryUIDs), toJSON(&k.WorkerIDs), toTime(&k.CreatedAt), toTime(&k.ExpiresAt), toTime(&k.RevokedAt), toTime(&k.LastUsedAt))
 }
 
 // InsertAPIKey stores a key by its hash.
 func (tx *Tx) InsertAPIKey(ctx context.Context, k lineshaft.APIKey, key string) error {
-	factories, err := json.Marshal(k.FactoryUIDs)
+	factories, err := encode(k.FactoryUIDs)
 	if err != nil {
-		return fmt.Errorf("encode key: %w", err)
+		return err
 	}
-	workers, err := json.Marshal(k.WorkerIDs)
+	workers, err := encode(k.WorkerIDs)
 	if err != nil {
-		return fmt.Errorf("encode key: %w", err)
+		return err
 	}
 	return tx.do(ctx, "insert key",
 		`INSERT INTO api_keys (id, name, role, owner_uid, key_hash, hint, factory_uids, worker_ids, created_at, expires_at,
 		revoked_at, last_used_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 0, 0)`,
-		k.ID, k.Name, k.Role, k.Owner.UID, Hash(key), k.Hint, string(factories), string(workers), micros(k.CreatedAt), micros(k.ExpiresAt))
+		k.ID, k.Name, k.Role, k.Owner.UID, Hash(key), k.Hint, factories, workers, micros(k.CreatedAt), micros(k.ExpiresAt))
 }
 
 // FindAPIKey looks a key up by its text; NotFound when there is none.

@@ -36,12 +36,7 @@ func (r reader) GetArtifact(ctx context.Context, uid string) (*lineshaft.Artifac
 
 // HasArtifactURL says whether a run already reported this address.
 func (tx *Tx) HasArtifactURL(ctx context.Context, runID, url string) (bool, error) {
-	var uid string
-	err := tx.one(ctx, "SELECT uid FROM artifacts WHERE url <> '' AND url = $1 AND run_id = $2 LIMIT 1", []any{url, runID}, &uid)
-	if errors.Is(err, errNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	return tx.exists(ctx, "look for artifact", "SELECT 1 FROM artifacts WHERE url <> '' AND url = $1 AND run_id = $2 LIMIT 1", url, runID)
 }
 
 // CountArtifacts says how many artifacts a run has, and how large they are together.

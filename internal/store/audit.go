@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"strconv"
 
 	"github.com/lineshaft/lineshaft"
@@ -15,12 +13,12 @@ import (
 func (tx *Tx) Audit(ctx context.Context, entries ...lineshaft.AuditEntry) error {
 	v := inserts{into: "audit_log (id, actor_uid, actor_type, actor_name, key_id, action, target_type, target_id, remote_addr, request_id, detail)"}
 	for _, e := range entries {
-		detail, err := json.Marshal(e.Detail)
+		detail, err := encode(e.Detail)
 		if err != nil {
-			return fmt.Errorf("encode audit detail: %w", err)
+			return err
 		}
 		v.row(tx.newID(), e.Actor.UID, e.Actor.Type, e.Actor.DisplayName, e.KeyID, e.Action, e.TargetType, e.TargetID,
-			e.RemoteAddr, e.RequestID, string(detail))
+			e.RemoteAddr, e.RequestID, detail)
 	}
 	return tx.sendRows(ctx, &v)
 }
@@ -30,23 +28,14 @@ func (tx *Tx) Audit(ctx context.Context, entries ...lineshaft.AuditEntry) error 
 func (r reader) ListAudit(ctx context.Context, f lineshaft.AuditFilter, before string, limit int) ([]lineshaft.AuditEntry, error) {
 	where, args := auditWhere(f, before)
 	args = append(args, limit)
-	var entries []lineshaft.AuditEntry
-	err := r.each(ctx, `SELECT id, actor_uid, actor_type, actor_name, key_id, action, target_type, target_id, remote_addr, request_id, detail
-		FROM audit_log WHERE `+where+` ORDER BY id DESC LIMIT $`+strconv.Itoa(len(args)), args, func(scan rowScan) error {
-		var e lineshaft.AuditEntry
-		var detail string
-		if err := scan(&e.ID, &e.Actor.UID, &e.Actor.Type, &e.Actor.DisplayName, &e.KeyID, &e.Action, &e.TargetType, &e.TargetID,
-			&e.RemoteAddr, &e.RequestID, &detail); err != nil {
-			return fmt.Errorf("scan audit entry: %w", err)
-		}
+	return collect(ctx, r, "read audit log", `SELECT id, actor_uid, actor_type, actor_name, key_id, action, target_type, target_id, remote_addr, request_id, detail
+		FROM audit_log WHERE `+where+` ORDER BY id DESC LIMIT $`+strconv.Itoa(len(args)), args, func(scan rowScan) (*lineshaft.AuditEntry, error) {
+		e := &lineshaft.AuditEntry{}
+		err := scan(&e.ID, &e.Actor.UID, &e.Actor.Type, &e.Actor.DisplayName, &e.KeyID, &e.Action, &e.TargetType, &e.TargetID,
+			&e.RemoteAddr, &e.RequestID, toJSON(&e.Detail))
 		e.Time, _ = id.Time(e.ID)
-		if err := json.Unmarshal([]byte(detail), &e.Detail); err != nil {
-			return fmt.Errorf("decode audit entry: %w", err)
-		}
-		entries = append(entries, e)
-		return nil
+		return e, err
 	})
-	return entries, err
 }
 
 // auditWhere is a range of ids, which are in the order of time, and at most one column

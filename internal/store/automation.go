@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -13,18 +12,9 @@ import (
 const automationColumns = "uid, factory_uid, name, prompt, enabled, agent, triggers, config, max_runs_per_hour, created_at, updated_at, title"
 
 func scanAutomation(scan rowScan) (*lineshaft.Automation, error) {
-	var a lineshaft.Automation
-	var enabled int
-	var triggers, config string
-	var created, updated int64
-	if err := scan(&a.UID, &a.FactoryUID, &a.Name, &a.Prompt, &enabled, &a.Agent, &triggers, &config, &a.MaxRunsPerHour, &created, &updated, &a.Title); err != nil {
-		return nil, fmt.Errorf("scan automation: %w", err)
-	}
-	if err := errors.Join(json.Unmarshal([]byte(triggers), &a.Triggers), json.Unmarshal([]byte(config), &a.Config)); err != nil {
-		return nil, fmt.Errorf("decode automation: %w", err)
-	}
-	a.Enabled, a.CreatedAt, a.UpdatedAt = enabled == 1, fromMicros(created), fromMicros(updated)
-	return &a, nil
+	a := &lineshaft.Automation{}
+	return a, scan(&a.UID, &a.FactoryUID, &a.Name, &a.Prompt, toFlag(&a.Enabled), &a.Agent, toJSON(&a.Triggers), toJSON(&a.Config), &a.MaxRunsPerHour,
+		toTime(&a.CreatedAt), toTime(&a.UpdatedAt), &a.Title)
 }
 
 // PutAutomation stores an automation, new or changed; another one of the same name

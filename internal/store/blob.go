@@ -8,8 +8,6 @@ import (
 	"io"
 	"strings"
 	"time"
-
-	"github.com/lineshaft/lineshaft"
 )
 
 // chunkBytes is the size of a blob's rows: small enough that writing one does not
@@ -113,10 +111,7 @@ func (tx *Tx) KeepBlob(ctx context.Context, blobID, runID string, until time.Tim
 
 // BlobRun says which run a blob belongs to.
 func (r reader) BlobRun(ctx context.Context, blobID string) (runID string, size int64, err error) {
-	err = r.one(ctx, "SELECT run_id, size FROM blobs WHERE id = $1", []any{blobID}, &runID, &size)
-	if errors.Is(err, errNoRows) {
-		return "", 0, lineshaft.NotFound("blob", blobID)
-	}
+	err = r.must(ctx, "blob", blobID, "SELECT run_id, size FROM blobs WHERE id = $1", []any{blobID}, &runID, &size)
 	return runID, size, err
 }
 
@@ -153,12 +148,12 @@ func (b *blobReader) Read(p []byte) (int, error) {
 		if b.done || b.left <= 0 {
 			return 0, io.EOF
 		}
-		err := b.s.one(b.ctx, "SELECT data FROM blob_chunks WHERE blob_id = $1 AND number = $2", []any{b.id, b.number}, &b.rest)
-		if errors.Is(err, errNoRows) { // it is being deleted
-			return 0, io.ErrUnexpectedEOF
-		}
+		found, err := b.s.look(b.ctx, "read chunk", "SELECT data FROM blob_chunks WHERE blob_id = $1 AND number = $2", []any{b.id, b.number}, &b.rest)
 		if err != nil {
-			return 0, fmt.Errorf("read chunk: %w", err)
+			return 0, err
+		}
+		if !found { // it is being deleted
+			return 0, io.ErrUnexpectedEOF
 		}
 		b.number++
 		b.left -= int64(len(b.rest))

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -40,11 +39,7 @@ func (r reader) ListEndedRuns(ctx context.Context, ids []string) (map[string]End
 
 // LockSetting reads a setting and keeps others from changing it until the transaction
 // ends; one that was never stored is empty.
-func (tx *Tx) LockSetting(ctx context.Context, name string) (string, error) {
-	var stored string
-	err := tx.one(ctx, "SELECT value FROM settings WHERE name = $1"+tx.d.forUpdate, []any{name}, &stored)
-	if err != nil && !errors.Is(err, errNoRows) {
-		return "", fmt.Errorf("lock setting: %w", err)
-	}
-	return stored, nil
+func (tx *Tx) LockSetting(ctx context.Context, name string) (stored string, err error) {
+	_, err = tx.look(ctx, "lock setting", "SELECT value FROM settings WHERE name = $1"+tx.d.forUpdate, []any{name}, &stored)
+	return stored, err
 }

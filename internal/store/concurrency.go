@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -51,24 +50,14 @@ func (tx *Tx) FreeSlot(ctx context.Context, key, runID string) (next string, err
 // firstWaiting finds the run that has waited longest for a key, other than one; "" if
 // none does.
 func (tx *Tx) firstWaiting(ctx context.Context, key, other string) (runID string, err error) {
-	err = tx.one(ctx, `SELECT id FROM runs WHERE concurrency_key = $1 AND state = 'QUEUED' AND id <> $2
+	_, err = tx.look(ctx, "find waiting run", `SELECT id FROM runs WHERE concurrency_key = $1 AND state = 'QUEUED' AND id <> $2
 		ORDER BY queued_at, id LIMIT 1`, []any{key, other}, &runID)
-	if errors.Is(err, errNoRows) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("find waiting run: %w", err)
-	}
-	return runID, nil
+	return runID, err
 }
 
 // SlotHolder reads who has a key without locking it; "" if nobody.
-func (tx *Tx) SlotHolder(ctx context.Context, key string) (string, error) {
-	var runID string
-	err := tx.one(ctx, "SELECT run_id FROM concurrency_slots WHERE key = $1", []any{key}, &runID)
-	if errors.Is(err, errNoRows) {
-		return "", nil
-	}
+func (tx *Tx) SlotHolder(ctx context.Context, key string) (runID string, err error) {
+	_, err = tx.look(ctx, "read concurrency slot", "SELECT run_id FROM concurrency_slots WHERE key = $1", []any{key}, &runID)
 	return runID, err
 }
 

@@ -2,28 +2,20 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
-	"fmt"
 
 	"github.com/lineshaft/lineshaft"
 )
 
 // NewestOfConversation finds the last run of a conversation.
 func (r reader) NewestOfConversation(ctx context.Context, conversationID string) (runID, sessionID string, err error) {
-	err = r.one(ctx, "SELECT id, session_id FROM runs WHERE conversation_id = $1 ORDER BY id DESC LIMIT 1", []any{conversationID}, &runID, &sessionID)
-	if errors.Is(err, errNoRows) {
-		return "", "", lineshaft.NotFound("conversation", conversationID)
-	}
+	err = r.must(ctx, "conversation", conversationID,
+		"SELECT id, session_id FROM runs WHERE conversation_id = $1 ORDER BY id DESC LIMIT 1", []any{conversationID}, &runID, &sessionID)
 	return runID, sessionID, err
 }
 
 // ConversationOfSession finds the conversation a session belongs to.
 func (r reader) ConversationOfSession(ctx context.Context, sessionID string) (conversationID string, err error) {
-	err = r.one(ctx, "SELECT conversation_id FROM runs WHERE session_id = $1 LIMIT 1", []any{sessionID}, &conversationID)
-	if errors.Is(err, errNoRows) {
-		return "", lineshaft.NotFound("session", sessionID)
-	}
+	err = r.must(ctx, "session", sessionID, "SELECT conversation_id FROM runs WHERE session_id = $1 LIMIT 1", []any{sessionID}, &conversationID)
 	return conversationID, err
 }
 
@@ -62,45 +54,29 @@ func (r reader) LiveOfConversation(ctx context.Context, conversationID string) (
 func (r reader) conversation(ctx context.Context, query string, args ...any) ([]ConversationRun, error) {
 	return collect(ctx, r, "read conversation", query, args, func(scan rowScan) (*ConversationRun, error) {
 		run := &ConversationRun{}
-		var factory *string
-		err := scan(&run.ID, &run.Title, &factory, &run.State)
-		run.FactoryUID = text(factory)
-		return run, err
+		return run, scan(&run.ID, &run.Title, toText(&run.FactoryUID), &run.State)
 	})
 }
 
 // ContinuedRun reads what a run that continues another needs to know of it: how many
 // executions it had, and its configuration. It is false when that run was deleted.
 func (tx *Tx) ContinuedRun(ctx context.Context, runID string) (executions int, config lineshaft.AgentConfig, found bool, err error) {
-	var text string
-	err = tx.one(ctx, "SELECT r.executions, b.config FROM runs r JOIN run_bodies b ON b.run_id = r.id WHERE r.id = $1", []any{runID}, &executions, &text)
-	switch {
-	case errors.Is(err, errNoRows):
-		return 0, config, false, nil
-	case err != nil:
-		return 0, config, false, fmt.Errorf("read continued run: %w", err)
-	}
-	return executions, config, true, json.Unmarshal([]byte(text), &config)
+	found, err = tx.look(ctx, "read continued run",
+		"SELECT r.executions, b.config FROM runs r JOIN run_bodies b ON b.run_id = r.id WHERE r.id = $1", []any{runID}, &executions, toJSON(&config))
+	return executions, config, found, err
 }
 
 // ContinuedBy is the run that another one continues; empty when it began its own
 // conversation.
-func (r reader) ContinuedBy(ctx context.Context, runID string) (string, error) {
-	var continues string
-	err := r.one(ctx, "SELECT continues FROM run_bodies WHERE run_id = $1", []any{runID}, &continues)
-	if errors.Is(err, errNoRows) {
-		return "", nil
-	}
+func (r reader) ContinuedBy(ctx context.Context, runID string) (continues string, err error) {
+	_, err = r.look(ctx, "read continued run", "SELECT continues FROM run_bodies WHERE run_id = $1", []any{runID}, &continues)
 	return continues, err
 }
 
 // LastAttempt is the highest number among the runs with the request of the first.
 func (r reader) LastAttempt(ctx context.Context, first string) (int, error) {
 	last := 1
-	err := r.one(ctx, "SELECT attempt FROM runs WHERE rerun_of = $1 ORDER BY attempt DESC LIMIT 1", []any{first}, &last)
-	if errors.Is(err, errNoRows) {
-		return 1, nil
-	}
+	_, err := r.look(ctx, "read last attempt", "SELECT attempt FROM runs WHERE rerun_of = $1 ORDER BY attempt DESC LIMIT 1", []any{first}, &last)
 	return last, err
 }
 

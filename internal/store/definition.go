@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -83,16 +82,8 @@ func (r reader) revisionRows(ctx context.Context, where string, args ...any) ([]
 	return collect(ctx, r, "read revisions",
 		"SELECT "+revisionColumns+" FROM definition_revisions "+where, args, func(scan rowScan) (*lineshaft.Revision, error) {
 			v := &lineshaft.Revision{}
-			var files string
-			var created int64
-			if err := scan(&v.FactoryUID, &v.Number, &v.Source, &v.Actor.UID, &v.Actor.Type, &v.Actor.DisplayName, &v.Comment, &v.Commit, &files, &created); err != nil {
-				return nil, fmt.Errorf("scan revision: %w", err)
-			}
-			if err := json.Unmarshal([]byte(files), &v.Files); err != nil {
-				return nil, fmt.Errorf("decode revision: %w", err)
-			}
-			v.CreatedAt = fromMicros(created)
-			return v, nil
+			return v, scan(&v.FactoryUID, &v.Number, &v.Source, &v.Actor.UID, &v.Actor.Type, &v.Actor.DisplayName, &v.Comment, &v.Commit,
+				toJSON(&v.Files), toTime(&v.CreatedAt))
 		})
 }
 

@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -127,29 +126,18 @@ const (
 )
 
 func scanDelivery(scan rowScan) (*lineshaft.Delivery, error) {
-	var d lineshaft.Delivery
-	var outcomes string
+	d := &lineshaft.Delivery{}
 	var took int64
-	var test int
-	if err := scan(&d.ID, &d.WebhookUID, &d.Status, &d.Size, &d.Identity, &d.IdentitySource, &d.RemoteAddr, &d.DuplicateOf, &d.RedeliveryOf,
-		&d.NotMatched, &outcomes, &d.Event, &d.AnswerStatus, &took, &test); err != nil {
-		return nil, fmt.Errorf("scan delivery: %w", err)
-	}
-	if err := json.Unmarshal([]byte(outcomes), &d.Outcomes); err != nil {
-		return nil, fmt.Errorf("decode outcomes: %w", err)
-	}
+	err := scan(&d.ID, &d.WebhookUID, &d.Status, &d.Size, &d.Identity, &d.IdentitySource, &d.RemoteAddr, &d.DuplicateOf, &d.RedeliveryOf,
+		&d.NotMatched, toJSON(&d.Outcomes), &d.Event, &d.AnswerStatus, &took, toFlag(&d.Test))
 	d.ReceivedAt, _ = id.Time(d.ID)
-	d.Test = test == 1
 	d.Took = time.Duration(took) * time.Microsecond
-	return &d, nil
+	return d, err
 }
 
 // DeliveryHeaders reads the headers of the request that made a delivery.
 func (r reader) DeliveryHeaders(ctx context.Context, deliveryID string) (headers string, err error) {
-	err = r.one(ctx, "SELECT headers FROM deliveries WHERE id = $1", []any{deliveryID}, &headers)
-	if errors.Is(err, errNoRows) {
-		return "", nil
-	}
+	_, err = r.look(ctx, "read headers", "SELECT headers FROM deliveries WHERE id = $1", []any{deliveryID}, &headers)
 	return headers, err
 }
 
@@ -193,12 +181,9 @@ func (r reader) deliveries(ctx context.Context, where string, args ...any) ([]li
 // GetPayload reads the body of an accepted delivery.
 func (r reader) GetPayload(ctx context.Context, deliveryID string) ([]byte, error) {
 	var body []byte
-	err := r.one(ctx, "SELECT body FROM delivery_payloads WHERE delivery_id = $1", []any{deliveryID}, &body)
-	if errors.Is(err, errNoRows) {
-		return nil, lineshaft.NotFound("payload of delivery", deliveryID)
-	}
+	err := r.must(ctx, "payload of delivery", deliveryID, "SELECT body FROM delivery_payloads WHERE delivery_id = $1", []any{deliveryID}, &body)
 	if err != nil {
-		return nil, fmt.Errorf("read payload: %w", err)
+		return nil, err
 	}
 	return unpack(body)
 }

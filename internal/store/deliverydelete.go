@@ -105,11 +105,7 @@ func (tx *Tx) DeleteIdentities(ctx context.Context, before time.Time, limit int)
 		return 0, nil
 	}
 	args := []any{ceiling} // again: another node may have forgotten one, and a delivery claimed it again
-	n, err := tx.exec(ctx, "DELETE FROM delivery_identities WHERE delivery_id < $1 AND digest IN "+list(&args, old), args...)
-	if err != nil {
-		return 0, fmt.Errorf("delete identities: %w", err)
-	}
-	return n, nil
+	return tx.count(ctx, "delete identities", "DELETE FROM delivery_identities WHERE delivery_id < $1 AND digest IN "+list(&args, old), args...)
 }
 
 // DeleteWebhookRow removes a deleted webhook whose log is empty.

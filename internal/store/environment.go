@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/lineshaft/lineshaft"
@@ -56,26 +54,15 @@ func (r reader) environments(ctx context.Context, where string, args ...any) ([]
 	return collect(ctx, r, "read environments",
 		"SELECT "+environmentColumns+" FROM environments "+where, args, func(scan rowScan) (*lineshaft.Environment, error) {
 			e := &lineshaft.Environment{}
-			var config string
-			var created, updated int64
-			if err := scan(&e.UID, &config, &e.Creator, &e.Editor, &created, &updated); err != nil {
-				return nil, fmt.Errorf("scan environment: %w", err)
-			}
-			if err := json.Unmarshal([]byte(config), &e.Config); err != nil {
-				return nil, fmt.Errorf("decode environment: %w", err)
-			}
-			e.CreatedAt, e.UpdatedAt = fromMicros(created), fromMicros(updated)
-			return e, nil
+			return e, scan(&e.UID, toJSON(&e.Config), &e.Creator, &e.Editor, toTime(&e.CreatedAt), toTime(&e.UpdatedAt))
 		})
 }
 
 // LiveRun finds a run in an environment that has not ended; "" when there is none.
 func (r reader) LiveRun(ctx context.Context, environmentUID string) (runID string, err error) {
-	err = r.one(ctx, "SELECT id FROM runs WHERE environment_id = $1 AND finished_at = 0 ORDER BY id LIMIT 1", []any{environmentUID}, &runID)
-	if err != nil && !errors.Is(err, errNoRows) {
-		return "", fmt.Errorf("find live run of environment: %w", err)
-	}
-	return runID, nil
+	_, err = r.look(ctx, "find live run of environment",
+		"SELECT id FROM runs WHERE environment_id = $1 AND finished_at = 0 ORDER BY id LIMIT 1", []any{environmentUID}, &runID)
+	return runID, err
 }
 
 // DescribeEnvironment reads an environment with what is known of its use.

@@ -161,21 +161,14 @@ func (r reader) ListMessages(ctx context.Context, runID string, window int64, li
 }
 
 // FactoryOfRun says which factory a run belongs to; none is the empty text.
-func (r reader) FactoryOfRun(ctx context.Context, runID string) (string, error) {
-	var factory *string
-	err := r.one(ctx, "SELECT factory_uid FROM runs WHERE id = $1", []any{runID}, &factory)
-	if errors.Is(err, errNoRows) {
-		return "", lineshaft.NotFound("run", runID)
-	}
-	return text(factory), err
+func (r reader) FactoryOfRun(ctx context.Context, runID string) (factoryUID string, err error) {
+	err = r.must(ctx, "run", runID, "SELECT factory_uid FROM runs WHERE id = $1", []any{runID}, toText(&factoryUID))
+	return factoryUID, err
 }
 
 // LogEnd says how far a run's log goes and in which state the run is.
 func (r reader) LogEnd(ctx context.Context, runID string) (last int64, state lineshaft.RunState, err error) {
-	err = r.one(ctx, "SELECT last_sequence, state FROM runs WHERE id = $1", []any{runID}, &last, &state)
-	if errors.Is(err, errNoRows) {
-		return 0, "", lineshaft.NotFound("run", runID)
-	}
+	err = r.must(ctx, "run", runID, "SELECT last_sequence, state FROM runs WHERE id = $1", []any{runID}, &last, &state)
 	return last, state, err
 }
 
@@ -214,18 +207,16 @@ type StateChange struct {
 // ListStateChanges reads settled state changes after a place, in an order that
 // nothing committed later can be put before.
 func (s *Store) ListStateChanges(ctx context.Context, after StatePosition, limit int) ([]StateChange, error) {
-	var changes []StateChange
-	err := s.each(ctx, "SELECT "+eventColumns+", txid FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < "+s.d.horizon+
-		" ORDER BY txid, run_id, sequence LIMIT $4", []any{after.Txid, after.RunID, after.Sequence, limit}, func(scan rowScan) error {
-		var txid int64
-		e, err := scanEvent(scan, &txid)
-		changes = append(changes, StateChange{Position: StatePosition{txid, e.RunID, e.Sequence}, Event: e})
-		return err
-	})
-	if err != nil {
-		return nil, fmt.Errorf("read state changes: %w", err)
-	}
-	return changes, nil
+	query := "SELECT " + eventColumns + ", txid FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < " + s.d.horizon +
+		" ORDER BY txid, run_id, sequence LIMIT $4"
+	return collect(ctx, s.reader, "read state changes", query, []any{after.Txid, after.RunID, after.Sequence, limit}, scanStateChange)
+}
+
+func scanStateChange(scan rowScan) (*StateChange, error) {
+	change := &StateChange{}
+	e, err := scanEvent(scan, &change.Position.Txid)
+	change.Event, change.Position.RunID, change.Position.Sequence = e, e.RunID, e.Sequence
+	return change, err
 }
 
 // ListRunStateChanges reads the state changes of one run after a place, settled or not. It
@@ -244,15 +235,10 @@ func (r reader) ListRunStateChanges(ctx context.Context, after StatePosition, ru
 	if since >= last {
 		where, order = "(txid + 0, run_id, sequence) > ($1, $2, $3) AND txid + 0 > 0 AND run_id = $4", " ORDER BY sequence"
 	}
-	var changes []StateChange
-	err = r.each(ctx, "SELECT "+eventColumns+", txid FROM events WHERE "+where+" AND txid < "+r.d.ahead+order, append(place, runID), func(scan rowScan) error {
-		var txid int64
-		e, err := scanEvent(scan, &txid)
-		changes = append(changes, StateChange{Position: StatePosition{txid, e.RunID, e.Sequence}, Event: e})
-		return err
-	})
+	query := "SELECT " + eventColumns + ", txid FROM events WHERE " + where + " AND txid < " + r.d.ahead + order
+	changes, err := collect(ctx, r, "read state changes of run", query, append(place, runID), scanStateChange)
 	if err != nil {
-		return nil, fmt.Errorf("read state changes of run: %w", err)
+		return nil, err
 	}
 	slices.SortFunc(changes, func(a, b StateChange) int { return a.Position.Compare(b.Position) })
 	return changes, nil
@@ -261,16 +247,10 @@ func (r reader) ListRunStateChanges(ctx context.Context, after StatePosition, ru
 // NextStateChange says when the first state change after a place happened, settled or not,
 // and in which transaction; a zero time is none.
 func (s *Store) NextStateChange(ctx context.Context, after StatePosition) (at time.Time, txid int64, err error) {
-	var micro int64
-	err = s.one(ctx, "SELECT time, txid FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < "+s.d.ahead+" ORDER BY txid, run_id, sequence LIMIT 1",
-		[]any{after.Txid, after.RunID, after.Sequence}, &micro, &txid)
-	if errors.Is(err, errNoRows) {
-		return time.Time{}, 0, nil
-	}
-	if err != nil {
-		return time.Time{}, 0, fmt.Errorf("read next state change: %w", err)
-	}
-	return fromMicros(micro), txid, nil
+	query := "SELECT time, txid FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < " + s.d.ahead +
+		" ORDER BY txid, run_id, sequence LIMIT 1"
+	_, err = s.look(ctx, "read next state change", query, []any{after.Txid, after.RunID, after.Sequence}, toTime(&at), &txid)
+	return at, txid, err
 }
 
 // unseenHolder is a transaction that the database does not show.
@@ -284,31 +264,22 @@ func (s *Store) HeldBack(ctx context.Context) (since time.Time, by string, err e
 	if s.d.holder == "" {
 		return since, "", nil
 	}
-	var micro int64
-	err = s.one(ctx, "SELECT time FROM events WHERE txid > 0 AND txid >= "+s.d.horizon+" AND txid < "+s.d.ahead+" ORDER BY txid, run_id, sequence LIMIT 1", nil, &micro)
-	if errors.Is(err, errNoRows) {
-		return since, "", nil
+	query := "SELECT time FROM events WHERE txid > 0 AND txid >= " + s.d.horizon + " AND txid < " + s.d.ahead + " ORDER BY txid, run_id, sequence LIMIT 1"
+	if found, err := s.look(ctx, "look for what is held back", query, nil, toTime(&since)); !found {
+		return since, "", err
 	}
-	if err != nil {
-		return since, "", fmt.Errorf("look for what is held back: %w", err)
+	found, err := s.look(ctx, "look for what holds back", s.d.holder, nil, &by)
+	if !found {
+		by = unseenHolder
 	}
-	if err = s.one(ctx, s.d.holder, nil, &by); err == nil {
-		return fromMicros(micro), by, nil
-	}
-	if errors.Is(err, errNoRows) {
-		return fromMicros(micro), unseenHolder, nil
-	}
-	return fromMicros(micro), unseenHolder, fmt.Errorf("look for what holds back: %w", err)
+	return since, by, err
 }
 
 // StateEnd is the place after which nothing has been settled yet.
 func (s *Store) StateEnd(ctx context.Context) (StatePosition, error) {
 	var p StatePosition
-	err := s.one(ctx, "SELECT txid, run_id, sequence FROM events WHERE txid > 0 AND txid < "+s.d.horizon+
-		" ORDER BY txid DESC, run_id DESC, sequence DESC LIMIT 1", nil, &p.Txid, &p.RunID, &p.Sequence)
-	if errors.Is(err, errNoRows) {
-		return StatePosition{}, nil
-	}
+	query := "SELECT txid, run_id, sequence FROM events WHERE txid > 0 AND txid < " + s.d.horizon + " ORDER BY txid DESC, run_id DESC, sequence DESC LIMIT 1"
+	_, err := s.look(ctx, "read end of state changes", query, nil, &p.Txid, &p.RunID, &p.Sequence)
 	return p, err
 }
 
@@ -323,18 +294,11 @@ func (s *Store) Horizon(ctx context.Context) (txid int64, err error) {
 // ListUnsettled reads the places of state changes after another that can be seen
 // already, although a transaction that is still running may come before them.
 func (s *Store) ListUnsettled(ctx context.Context, after StatePosition) ([]StatePosition, error) {
-	var found []StatePosition
 	// The place comes first: SQLite begins at the first bound that it reads, and would
 	// otherwise go through every state change there ever was.
-	err := s.each(ctx, "SELECT txid, run_id, sequence FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < "+s.d.ahead,
-		[]any{after.Txid, after.RunID, after.Sequence}, func(scan rowScan) error {
-			var p StatePosition
-			err := scan(&p.Txid, &p.RunID, &p.Sequence)
-			found = append(found, p)
-			return err
-		})
-	if err != nil {
-		return nil, fmt.Errorf("read unsettled state changes: %w", err)
-	}
-	return found, nil
+	query := "SELECT txid, run_id, sequence FROM events WHERE (txid, run_id, sequence) > ($1, $2, $3) AND txid > 0 AND txid < " + s.d.ahead
+	return collect(ctx, s.reader, "read unsettled state changes", query, []any{after.Txid, after.RunID, after.Sequence}, func(scan rowScan) (*StatePosition, error) {
+		p := &StatePosition{}
+		return p, scan(&p.Txid, &p.RunID, &p.Sequence)
+	})
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -285,13 +284,10 @@ func (r reader) ListExpired(ctx context.Context, limit int) ([]*Execution, error
 // StillExpired says, inside the transaction that ends it, whether an execution is
 // live with its lease over: its worker may have renewed it since it was listed.
 func (tx *Tx) StillExpired(ctx context.Context, executionID string) (bool, error) {
-	var expired int
-	err := tx.one(ctx, "SELECT CASE WHEN ended_at = 0 AND lease_until <= "+tx.d.now+" THEN 1 ELSE 0 END FROM executions WHERE id = $1"+tx.d.forUpdate,
-		[]any{executionID}, &expired)
-	if errors.Is(err, errNoRows) {
-		return false, nil
-	}
-	return expired == 1, err
+	var expired bool
+	_, err := tx.look(ctx, "read lease", "SELECT CASE WHEN ended_at = 0 AND lease_until <= "+tx.d.now+" THEN 1 ELSE 0 END FROM executions WHERE id = $1"+tx.d.forUpdate,
+		[]any{executionID}, toFlag(&expired))
+	return expired, err
 }
 
 // ListExecutions reads all executions of a run in order.
@@ -314,13 +310,9 @@ func (r reader) executions(ctx context.Context, query string, args ...any) ([]*E
 
 // NewestSnapshot is the blob of the last workspace snapshot of a run that is still
 // kept, or "".
-func (r reader) NewestSnapshot(ctx context.Context, runID string) (string, error) {
-	var blob string
-	err := r.one(ctx, `SELECT e.snapshot_id FROM executions e JOIN blobs b ON b.id = e.snapshot_id
+func (r reader) NewestSnapshot(ctx context.Context, runID string) (blob string, err error) {
+	_, err = r.look(ctx, "read newest snapshot", `SELECT e.snapshot_id FROM executions e JOIN blobs b ON b.id = e.snapshot_id
 		WHERE e.run_id = $1 AND (b.expires_at = 0 OR b.expires_at > `+r.d.now+") ORDER BY e.number DESC LIMIT 1", []any{runID}, &blob)
-	if errors.Is(err, errNoRows) {
-		return "", nil
-	}
 	return blob, err
 }
 
@@ -339,13 +331,12 @@ type TokenRun struct {
 // asks it, so it reads nothing long.
 func (r reader) RunOfToken(ctx context.Context, token string) (TokenRun, error) {
 	var run TokenRun
-	var factory *string
 	var state lineshaft.RunState
 	var holder string
 	err := r.one(ctx, `SELECT e.run_id, e.id, r.title, r.factory_uid, r.trace_parent, r.state, r.execution_id FROM executions e JOIN runs r ON r.id = e.run_id
 		WHERE e.run_token_hash = $1 AND e.ended_at = 0 AND e.lease_until > `+r.d.now, []any{Hash(token)},
-		&run.RunID, &run.ExecutionID, &run.Title, &factory, &run.TraceParent, &state, &holder)
-	run.FactoryUID, run.Held = text(factory), holder == run.ExecutionID && state.Held()
+		&run.RunID, &run.ExecutionID, &run.Title, toText(&run.FactoryUID), &run.TraceParent, &state, &holder)
+	run.Held = holder == run.ExecutionID && state.Held()
 	return run, err
 }
 
@@ -390,12 +381,7 @@ func (tx *Tx) CountReport(ctx context.Context, executionID string, bytes, mostEv
 
 // IsLive says whether an execution has not ended and holds its lease.
 func (r reader) IsLive(ctx context.Context, executionID string) (bool, error) {
-	var one int
-	err := r.one(ctx, "SELECT 1 FROM executions WHERE id = $1 AND ended_at = 0 AND lease_until > "+r.d.now, []any{executionID}, &one)
-	if errors.Is(err, errNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	return r.exists(ctx, "look for live execution", "SELECT 1 FROM executions WHERE id = $1 AND ended_at = 0 AND lease_until > "+r.d.now, executionID)
 }
 
 // CountBusy counts the live executions of a host and the runs that could be

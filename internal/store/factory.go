@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -14,23 +12,12 @@ import (
 const factoryColumns = "uid, name, alias, description, mode, defaults, shared, paused, daily_tokens, daily_cost_micros, foreman, revision, created_at, updated_at"
 
 func scanFactory(scan rowScan) (*lineshaft.Factory, error) {
-	var f lineshaft.Factory
-	var defaults, text string
-	var paused int
-	var created, updated int64
-	if err := scan(&f.UID, &f.Name, &f.Alias, &f.Description, &f.Mode, &defaults, &text, &paused, &f.DailyBudget.MaxTokens, &f.DailyBudget.MaxCostMicros, &f.Foreman, &f.Revision, &created, &updated); err != nil {
-		return nil, fmt.Errorf("scan factory: %w", err)
-	}
-	if err := json.Unmarshal([]byte(defaults), &f.Defaults); err != nil {
-		return nil, fmt.Errorf("decode factory: %w", err)
-	}
+	f := &lineshaft.Factory{}
 	var shared factoryShared
-	if err := json.Unmarshal([]byte(text), &shared); err != nil {
-		return nil, fmt.Errorf("decode factory: %w", err)
-	}
+	err := scan(&f.UID, &f.Name, &f.Alias, &f.Description, &f.Mode, toJSON(&f.Defaults), toJSON(&shared), toFlag(&f.Paused), &f.DailyBudget.MaxTokens,
+		&f.DailyBudget.MaxCostMicros, &f.Foreman, &f.Revision, toTime(&f.CreatedAt), toTime(&f.UpdatedAt))
 	f.Secrets, f.MCPServers, f.Repositories = shared.Secrets, shared.MCPServers, shared.Repositories
-	f.Paused, f.CreatedAt, f.UpdatedAt = paused == 1, fromMicros(created), fromMicros(updated)
-	return &f, nil
+	return f, err
 }
 
 // factoryShared is what a factory has besides its defaults.
@@ -206,10 +193,5 @@ func (r reader) CountParts(ctx context.Context, factoryUIDs ...string) (map[stri
 
 // AliasTaken says whether another factory has an alias.
 func (r reader) AliasTaken(ctx context.Context, alias, exceptUID string) (bool, error) {
-	var one int
-	err := r.one(ctx, "SELECT 1 FROM factories WHERE alias_key = $1 AND uid <> $2", []any{aliasKey(alias), exceptUID}, &one)
-	if errors.Is(err, errNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	return r.exists(ctx, "look for alias", "SELECT 1 FROM factories WHERE alias_key = $1 AND uid <> $2", aliasKey(alias), exceptUID)
 }

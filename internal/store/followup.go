@@ -2,8 +2,8 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,17 +26,11 @@ func (tx *Tx) InsertFollowup(ctx context.Context, h *RunHead, f Followup, creato
 
 // FollowupTimes are when the messages of a run came, in their order.
 func (r reader) FollowupTimes(ctx context.Context, runID string) ([]time.Time, error) {
-	var times []time.Time
-	err := r.each(ctx, "SELECT created_at FROM followups WHERE run_id = $1 ORDER BY id", []any{runID}, func(scan rowScan) error {
-		var at int64
-		err := scan(&at)
-		times = append(times, fromMicros(at))
-		return err
+	const query = "SELECT created_at FROM followups WHERE run_id = $1 ORDER BY id"
+	return collect(ctx, r, "read times of follow-ups", query, []any{runID}, func(scan rowScan) (*time.Time, error) {
+		at := &time.Time{}
+		return at, scan(toTime(at))
 	})
-	if err != nil {
-		return nil, fmt.Errorf("read times of follow-ups: %w", err)
-	}
-	return times, nil
 }
 
 // TakeFollowup hands the oldest pending message of a run to its newest execution;
@@ -61,12 +55,10 @@ func (tx *Tx) TakeFollowup(ctx context.Context, h *RunHead) (*Followup, error) {
 // the prompt. Answers to its questions do not count.
 func (tx *Tx) TakenFollowup(ctx context.Context, runID string) (*Followup, error) {
 	f := Followup{RunID: runID}
-	err := tx.one(ctx, "SELECT id, message FROM followups WHERE run_id = $1 AND state <> 'done' AND state = 'taken' AND answers = '' LIMIT 1", []any{runID}, &f.ID, &f.Message)
-	if IsNoRows(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read taken follow-up: %w", err)
+	found, err := tx.look(ctx, "read taken follow-up",
+		"SELECT id, message FROM followups WHERE run_id = $1 AND state <> 'done' AND state = 'taken' AND answers = '' LIMIT 1", []any{runID}, &f.ID, &f.Message)
+	if !found {
+		return nil, err
 	}
 	return &f, nil
 }
@@ -93,24 +85,29 @@ func (tx *Tx) ReturnFollowups(ctx context.Context, h *RunHead) error {
 }
 
 // InsertAttachments stores which blobs belong to a run or one of its follow-ups.
-func (tx *Tx) InsertAttachments(ctx context.Context, runID, followupID string, list []lineshaft.Attachment) error {
-	rows := attachmentRows()
-	for _, a := range list {
-		rows.row(a.ID, runID, followupID, a.FileName, a.MimeType, a.Size, a.BlobID)
+func (tx *Tx) InsertAttachments(ctx context.Context, runID, followupID string, files []lineshaft.Attachment) error {
+	return tx.attach(ctx, followupID, slices.Repeat([]string{runID}, len(files)), files)
+}
+
+// AttachFiles gives each file to the run at the same place of the list.
+func (tx *Tx) AttachFiles(ctx context.Context, runIDs []string, files []lineshaft.Attachment) error {
+	return tx.attach(ctx, "", runIDs, files)
+}
+
+func (tx *Tx) attach(ctx context.Context, followupID string, runIDs []string, files []lineshaft.Attachment) error {
+	rows := inserts{into: "attachments (id, run_id, followup_id, file_name, mime_type, size, blob_id)"}
+	for i, a := range files {
+		rows.row(a.ID, runIDs[i], followupID, a.FileName, a.MimeType, a.Size, a.BlobID)
 	}
-	if err := tx.insert(ctx, &rows); err != nil {
+	if err := tx.sendRows(ctx, &rows); err != nil {
 		return err
 	}
-	for _, a := range list {
-		if err := tx.keepAttached(ctx, runID, a); err != nil {
+	for i, a := range files {
+		if err := tx.keepAttached(ctx, runIDs[i], a); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func attachmentRows() inserts {
-	return inserts{into: "attachments (id, run_id, followup_id, file_name, mime_type, size, blob_id)"}
 }
 
 // keepAttached keeps the blob of an attachment; a payload is kept while something
@@ -129,12 +126,7 @@ func (r reader) ListAttachments(ctx context.Context, runID, followupID string) (
 
 // Attached says whether a blob is an attachment of a run.
 func (r reader) Attached(ctx context.Context, runID, blobID string) (bool, error) {
-	var one int
-	err := r.one(ctx, "SELECT 1 FROM attachments WHERE blob_id = $1 AND run_id = $2 LIMIT 1", []any{blobID, runID}, &one)
-	if errors.Is(err, errNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	return r.exists(ctx, "look for attachment", "SELECT 1 FROM attachments WHERE blob_id = $1 AND run_id = $2 LIMIT 1", blobID, runID)
 }
 
 // ListRunAttachments reads all attachments of a run.
@@ -158,21 +150,4 @@ func (tx *Tx) DropFollowups(ctx context.Context, h *RunHead) error {
 	h.Unread, h.Taken = 0, false
 	_, err := tx.exec(ctx, "UPDATE followups SET state = 'done' WHERE run_id = $1 AND state <> 'done'", h.ID)
 	return err
-}
-
-// AttachFiles gives each file to the run at the same place of the list.
-func (tx *Tx) AttachFiles(ctx context.Context, runIDs []string, files []lineshaft.Attachment) error {
-	rows := attachmentRows()
-	for i, a := range files {
-		rows.row(a.ID, runIDs[i], "", a.FileName, a.MimeType, a.Size, a.BlobID)
-	}
-	if err := tx.sendRows(ctx, &rows); err != nil {
-		return err
-	}
-	for i, a := range files {
-		if err := tx.keepAttached(ctx, runIDs[i], a); err != nil {
-			return err
-		}
-	}
-	return nil
 }

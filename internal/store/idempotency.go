@@ -54,9 +54,10 @@ func (tx *Tx) DeleteOldKeys(ctx context.Context, before time.Time, limit int) (i
 // FindAnswer reads the answer under a key that was kept since a time; nil if there is none.
 func (r reader) FindAnswer(ctx context.Context, key string, since time.Time) (*Kept, error) {
 	var kept Kept
-	err := r.one(ctx, "SELECT body_hash, answer FROM idempotency_keys WHERE id = $1 AND created_at >= $2", []any{key, micros(since)}, &kept.BodyHash, &kept.Answer)
-	if errors.Is(err, errNoRows) {
-		return nil, nil
+	found, err := r.look(ctx, "read kept answer",
+		"SELECT body_hash, answer FROM idempotency_keys WHERE id = $1 AND created_at >= $2", []any{key, micros(since)}, &kept.BodyHash, &kept.Answer)
+	if !found {
+		return nil, err
 	}
-	return &kept, err
+	return &kept, nil
 }

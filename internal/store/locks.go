@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 )
@@ -110,12 +109,13 @@ func (tx *Tx) lockKey(ctx context.Context, run, arg string, names ...string) err
 		return nil
 	}
 	var runID, key string
-	err := tx.one(ctx, "SELECT id, concurrency_key FROM runs WHERE concurrency_key IS NOT NULL AND id = "+run, []any{arg}, &runID, &key)
-	if errors.Is(err, errNoRows) {
-		return tx.lockNames(ctx, names)
-	}
+	found, err := tx.look(ctx, "read concurrency key",
+		"SELECT id, concurrency_key FROM runs WHERE concurrency_key IS NOT NULL AND id = "+run, []any{arg}, &runID, &key)
 	if err != nil {
-		return fmt.Errorf("read concurrency key: %w", err)
+		return err
+	}
+	if !found {
+		return tx.lockNames(ctx, names)
 	}
 	if err := tx.lockNames(ctx, append([]string{key}, names...)); err != nil {
 		return err

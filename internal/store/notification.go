@@ -119,19 +119,15 @@ const notificationColumns = `id, name, description, url, states, factory_uids, r
 func scanNotification(scan rowScan) (*Notification, error) {
 	var n Notification
 	var states, factories, since, until, gaps string
-	var enabled int
-	var disabled, oldUntil, enabledAt, success, failure, created, updated, deleted int64
-	if err := scan(&n.ID, &n.Name, &n.Description, &n.URL, &states, &factories, &n.RunName, &enabled, &n.DisabledReason, &disabled,
-		&n.Credential, &n.OldCredential, &oldUntil, &since, &until, &gaps, &enabledAt, &success, &failure, &created, &updated, &deleted); err != nil {
+	if err := scan(&n.ID, &n.Name, &n.Description, &n.URL, &states, &factories, &n.RunName, toFlag(&n.Enabled), &n.DisabledReason, toTime(&n.DisabledAt),
+		&n.Credential, &n.OldCredential, toTime(&n.OldUntil), &since, &until, &gaps, toTime(&n.EnabledAt), toTime(&n.LastSuccessAt), toTime(&n.LastFailureAt),
+		toTime(&n.CreatedAt), toTime(&n.UpdatedAt), toTime(&n.DeletedAt)); err != nil {
 		return nil, fmt.Errorf("scan notification: %w", err)
 	}
 	var err, untilErr error
 	n.Since, err = parseSnapshot(since)
 	n.Until, untilErr = parseSnapshot(until)
 	damaged := errors.Join(jsonColumn{&n.States}.Scan(states), jsonColumn{&n.FactoryUIDs}.Scan(factories), jsonColumn{&n.Gaps}.Scan(gaps), err, untilErr)
-	n.Enabled, n.DisabledAt, n.OldUntil, n.EnabledAt = enabled == 1, fromMicros(disabled), fromMicros(oldUntil), fromMicros(enabledAt)
-	n.LastSuccessAt, n.LastFailureAt = fromMicros(success), fromMicros(failure)
-	n.CreatedAt, n.UpdatedAt, n.DeletedAt = fromMicros(created), fromMicros(updated), fromMicros(deleted)
 	if damaged != nil { // the others continue without it
 		n.Damaged = fmt.Errorf("decode notification: %w", damaged)
 		n.States, n.FactoryUIDs, n.Until, n.Gaps = nil, nil, Snapshot{}, nil

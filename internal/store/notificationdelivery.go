@@ -288,17 +288,16 @@ func decodeAttempts(text string) (attempts []lineshaft.NotificationAttempt) {
 
 func scanNotificationDelivery(scan func(...any) error, extra ...any) (lineshaft.NotificationDelivery, error) {
 	var d lineshaft.NotificationDelivery
-	var next, expires, created, finished int64
+	var next time.Time
 	dest := append([]any{
-		&d.ID, &d.NotificationID, &d.EventID, &d.Type, &d.RunID, &d.RunName, &d.FactoryUID, &d.State, &d.Status, &d.AttemptCount, &next, &expires, &d.LastStatusCode, &d.LastError,
-		&created, &finished, &d.TraceParent,
+		&d.ID, &d.NotificationID, &d.EventID, &d.Type, &d.RunID, &d.RunName, &d.FactoryUID, &d.State, &d.Status, &d.AttemptCount, toTime(&next), toTime(&d.ExpiresAt), &d.LastStatusCode, &d.LastError,
+		toTime(&d.CreatedAt), toTime(&d.FinishedAt), &d.TraceParent,
 	}, extra...)
 	if err := scan(dest...); err != nil {
 		return d, fmt.Errorf("scan notification delivery: %w", err)
 	}
-	d.ExpiresAt, d.CreatedAt, d.FinishedAt = fromMicros(expires), fromMicros(created), fromMicros(finished)
 	if d.Status == lineshaft.NotificationPending {
-		d.NextAttemptAt = fromMicros(next)
+		d.NextAttemptAt = next
 	}
 	return d, nil
 }

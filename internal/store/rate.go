@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,12 +91,9 @@ func (tx *Tx) lockRate(ctx context.Context, name string) (count, now int64, err 
 // RateWait says how long a window is full, without counting.
 func (r reader) RateWait(ctx context.Context, rate Rate) (time.Duration, error) {
 	var count, now int64
-	err := r.one(ctx, "SELECT count, "+r.d.now+" FROM rate_windows WHERE name = $1", []any{rate.Name}, &count, &now)
-	if errors.Is(err, errNoRows) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("read rate window: %w", err)
+	found, err := r.look(ctx, "read rate window", "SELECT count, "+r.d.now+" FROM rate_windows WHERE name = $1", []any{rate.Name}, &count, &now)
+	if !found {
+		return 0, err
 	}
 	return r.rateWait(ctx, rate, count, now)
 }
@@ -105,12 +101,10 @@ func (r reader) RateWait(ctx context.Context, rate Rate) (time.Duration, error) 
 // rateWait is how long until the oldest hit that fills the window leaves it.
 func (r reader) rateWait(ctx context.Context, rate Rate, count, now int64) (time.Duration, error) {
 	var at int64
-	err := r.one(ctx, "SELECT at FROM rate_hits WHERE name = $1 AND number = $2", []any{rate.Name, count - int64(rate.Limit) + 1}, &at)
-	if errors.Is(err, errNoRows) {
-		return 0, nil
-	}
-	if err != nil {
-		return 0, fmt.Errorf("read rate window: %w", err)
+	found, err := r.look(ctx, "read rate window",
+		"SELECT at FROM rate_hits WHERE name = $1 AND number = $2", []any{rate.Name, count - int64(rate.Limit) + 1}, &at)
+	if !found {
+		return 0, err
 	}
 	left := rate.Window - time.Duration(now-at)*time.Microsecond
 	return min(max(left, 0), rate.Window), nil

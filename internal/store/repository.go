@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -42,17 +40,10 @@ func (r reader) Repositories(ctx context.Context, factoryUIDs ...string) (map[st
 func (r reader) repositories(ctx context.Context, query string, args []any, each func(lineshaft.GitStatus)) error {
 	err := r.each(ctx, query, args, func(scan rowScan) error {
 		var s lineshaft.GitStatus
-		var problems string
-		var checked, applied int64
-		if err := scan(&s.FactoryUID, &s.Source.URL, &s.Source.Branch, &s.Source.Path, &s.Seen, &s.Applied, &problems, &s.Fault, &checked, &applied); err != nil {
-			return fmt.Errorf("scan repository: %w", err)
-		}
-		if err := json.Unmarshal([]byte(problems), &s.Problems); err != nil {
-			return fmt.Errorf("decode repository: %w", err)
-		}
-		s.CheckedAt, s.AppliedAt = fromMicros(checked), fromMicros(applied)
+		err := scan(&s.FactoryUID, &s.Source.URL, &s.Source.Branch, &s.Source.Path, &s.Seen, &s.Applied, toJSON(&s.Problems), &s.Fault,
+			toTime(&s.CheckedAt), toTime(&s.AppliedAt))
 		each(s)
-		return nil
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("read repository: %w", err)
@@ -62,12 +53,7 @@ func (r reader) repositories(ctx context.Context, query string, args []any, each
 
 // RepositoryDue says whether a repository is due for a check.
 func (r reader) RepositoryDue(ctx context.Context) (bool, error) {
-	var one int
-	err := r.one(ctx, "SELECT 1 FROM factory_repositories WHERE next_at <= "+r.d.now+" LIMIT 1", nil, &one)
-	if errors.Is(err, errNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	return r.exists(ctx, "look for a due repository", "SELECT 1 FROM factory_repositories WHERE next_at <= "+r.d.now+" LIMIT 1")
 }
 
 // ClaimRepository takes a repository that is due, for as long as the lease; nil when
@@ -96,12 +82,7 @@ func (tx *Tx) takeRepository(ctx context.Context, which, claim string, lease tim
 // HoldRepository says whether a claim is in force, and keeps it so until the end of
 // the transaction.
 func (tx *Tx) HoldRepository(ctx context.Context, factoryUID, claim string) (bool, error) {
-	var one int
-	err := tx.one(ctx, "SELECT 1 FROM factory_repositories WHERE factory_uid = $1 AND claim = $2"+tx.d.forUpdate, []any{factoryUID, claim}, &one)
-	if errors.Is(err, errNoRows) {
-		return false, nil
-	}
-	return err == nil, err
+	return tx.exists(ctx, "lock claim of repository", "SELECT 1 FROM factory_repositories WHERE factory_uid = $1 AND claim = $2"+tx.d.forUpdate, factoryUID, claim)
 }
 
 // ExtendRepository gives a claim another lease, if it is still in force.

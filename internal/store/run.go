@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -423,22 +422,11 @@ func (r reader) runsByID(ctx context.Context, ids []string, how int) (map[string
 // GetRunBody reads what was written once.
 func (r reader) GetRunBody(ctx context.Context, runID string) (*RunBody, error) {
 	var b RunBody
-	var config, origins, request, metadata, skills, firedBy string
-	err := r.one(ctx, "SELECT prompt, submitted_prompt, config, origins, request, metadata, skills, fired_by, continues FROM run_bodies WHERE run_id = $1", []any{runID},
-		&b.Prompt, &b.Submitted, &config, &origins, &request, &metadata, &skills, &firedBy, &b.Continues)
-	if errors.Is(err, errNoRows) {
-		return nil, lineshaft.NotFound("run", runID)
-	}
+	var skills, firedBy string
+	err := r.must(ctx, "run", runID, "SELECT prompt, submitted_prompt, config, origins, request, metadata, skills, fired_by, continues FROM run_bodies WHERE run_id = $1", []any{runID},
+		&b.Prompt, &b.Submitted, toJSON(&b.Config), toJSON(&b.Origins), toJSON(&b.Request), toJSON(&b.Metadata), &skills, &firedBy, &b.Continues)
 	if err != nil {
-		return nil, fmt.Errorf("read run body: %w", err)
-	}
-	for _, part := range []struct {
-		text string
-		into any
-	}{{config, &b.Config}, {origins, &b.Origins}, {request, &b.Request}, {metadata, &b.Metadata}} {
-		if err := json.Unmarshal([]byte(part.text), part.into); err != nil {
-			return nil, fmt.Errorf("decode body of run %s: %w", runID, err)
-		}
+		return nil, err
 	}
 	return &b, decodeParts(runID, skills, firedBy, &b.Skills, &b.FiredBy)
 }

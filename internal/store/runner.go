@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/lineshaft/lineshaft"
 )
@@ -40,15 +38,6 @@ func (r reader) runners(ctx context.Context, where string, args ...any) ([]lines
 	return collect(ctx, r, "read runners",
 		"SELECT "+runnerColumns+" FROM runners "+where, args, func(scan rowScan) (*lineshaft.Runner, error) {
 			n := &lineshaft.Runner{}
-			var config string
-			var created, updated int64
-			if err := scan(&n.UID, &n.FactoryUID, &n.Name, &config, &created, &updated); err != nil {
-				return nil, fmt.Errorf("scan runner: %w", err)
-			}
-			if err := json.Unmarshal([]byte(config), &n.Config); err != nil {
-				return nil, fmt.Errorf("decode runner: %w", err)
-			}
-			n.CreatedAt, n.UpdatedAt = fromMicros(created), fromMicros(updated)
-			return n, nil
+			return n, scan(&n.UID, &n.FactoryUID, &n.Name, toJSON(&n.Config), toTime(&n.CreatedAt), toTime(&n.UpdatedAt))
 		})
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -47,10 +46,8 @@ func (r reader) EndedAfter(ctx context.Context, after RateMark, before time.Time
 		WHERE (finished_at, id) > ($1, $2) AND finished_at < $3 ORDER BY finished_at, id LIMIT $4`,
 		[]any{max(micros(after.FinishedAt), 1), after.RunID, micros(before), limit}, func(scan rowScan) error {
 			var e RunEnd
-			var factory *string
-			var created, started, finished, took int64
-			err := scan(&e.ID, &factory, &e.State, &e.ErrorCode, &created, &started, &finished, &took)
-			e.FactoryUID, e.CreatedAt, e.StartedAt, e.FinishedAt = text(factory), fromMicros(created), fromMicros(started), fromMicros(finished)
+			var took int64
+			err := scan(&e.ID, toText(&e.FactoryUID), &e.State, &e.ErrorCode, toTime(&e.CreatedAt), toTime(&e.StartedAt), toTime(&e.FinishedAt), &took)
 			e.RunTime = time.Duration(took) * time.Microsecond
 			ended = append(ended, e)
 			return err
@@ -71,11 +68,9 @@ func (r reader) GetRateMark(ctx context.Context) (RateMark, error) { return r.ra
 
 func (r reader) rateMark(ctx context.Context, lock string) (RateMark, error) {
 	var mark RateMark
-	var at int64
-	if err := r.one(ctx, "SELECT finished_at, run_id FROM run_rate_mark WHERE id = 1"+lock, nil, &at, &mark.RunID); err != nil {
+	if err := r.one(ctx, "SELECT finished_at, run_id FROM run_rate_mark WHERE id = 1"+lock, nil, toTime(&mark.FinishedAt), &mark.RunID); err != nil {
 		return mark, fmt.Errorf("read mark of rates: %w", err)
 	}
-	mark.FinishedAt = fromMicros(at)
 	return mark, nil
 }
 
@@ -144,12 +139,8 @@ func (r reader) ListRates(ctx context.Context, span time.Duration, factories []s
 
 // DeleteOldRates removes tallies of a span that began before a time, up to a limit.
 func (tx *Tx) DeleteOldRates(ctx context.Context, span time.Duration, before time.Time, limit int) (int64, error) {
-	n, err := tx.exec(ctx, `DELETE FROM run_rates WHERE (span, factory_uid, bucket) IN
+	return tx.count(ctx, "delete old rates", `DELETE FROM run_rates WHERE (span, factory_uid, bucket) IN
 		(SELECT span, factory_uid, bucket FROM run_rates WHERE span = $1 AND bucket < $2 ORDER BY bucket LIMIT $3)`, seconds(span), micros(before), limit)
-	if err != nil {
-		return 0, fmt.Errorf("delete old rates: %w", err)
-	}
-	return n, nil
 }
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }
@@ -158,48 +149,7 @@ func seconds(d time.Duration) int64 { return int64(d / time.Second) }
 func scanTo(rate *RunRate) []any {
 	rate.Tally = NewTally()
 	return []any{
-		(*spanColumn)(&rate.Span), &rate.FactoryUID, (*timeColumn)(&rate.Bucket), &rate.Succeeded, &rate.Failed, &rate.Errored, &rate.Cancelled,
-		jsonColumn{&rate.Waits},
-		jsonColumn{&rate.Times},
-		jsonColumn{&rate.Reasons},
+		(*spanColumn)(&rate.Span), &rate.FactoryUID, toTime(&rate.Bucket), &rate.Succeeded, &rate.Failed, &rate.Errored, &rate.Cancelled,
+		toJSON(&rate.Waits), toJSON(&rate.Times), toJSON(&rate.Reasons),
 	}
-}
-
-// spanColumn, timeColumn and jsonColumn read columns into what they represent.
-type (
-	spanColumn time.Duration
-	timeColumn time.Time
-	jsonColumn struct{ into any }
-)
-
-// Scan reads seconds.
-func (c *spanColumn) Scan(value any) error {
-	n, ok := value.(int64)
-	*c = spanColumn(time.Duration(n) * time.Second)
-	return scanned(ok, value)
-}
-
-// Scan reads microseconds.
-func (c *timeColumn) Scan(value any) error {
-	n, ok := value.(int64)
-	*c = timeColumn(fromMicros(n))
-	return scanned(ok, value)
-}
-
-// Scan reads JSON.
-func (c jsonColumn) Scan(value any) error {
-	switch v := value.(type) {
-	case string:
-		return json.Unmarshal([]byte(v), c.into)
-	case []byte:
-		return json.Unmarshal(v, c.into)
-	}
-	return scanned(false, value)
-}
-
-func scanned(ok bool, value any) error {
-	if !ok {
-		return fmt.Errorf("a column holds %T", value)
-	}
-	return nil
 }

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -82,19 +81,12 @@ func (tx *Tx) TreesOf(ctx context.Context, runID string) ([]Tree, error) {
 
 func (tx *Tx) limitedTrees(ctx context.Context, runIDs []string) ([]Tree, error) {
 	var args []any
-	var trees []Tree
-	err := tx.each(ctx, `SELECT t.run_id, t.max_tokens, t.max_cost_micros, t.tokens + r.input_tokens + r.output_tokens, t.cost_micros + r.cost_micros
-		FROM run_trees t JOIN runs r ON r.id = t.run_id WHERE (t.max_tokens > 0 OR t.max_cost_micros > 0) AND t.run_id IN `+list(&args, runIDs), args,
-		func(scan rowScan) error {
-			var t Tree
-			err := scan(&t.RunID, &t.Budget.MaxTokens, &t.Budget.MaxCostMicros, &t.Spent.Tokens, &t.Spent.CostMicros)
-			trees = append(trees, t)
-			return err
-		})
-	if err != nil {
-		return nil, fmt.Errorf("read trees: %w", err)
-	}
-	return trees, nil
+	query := `SELECT t.run_id, t.max_tokens, t.max_cost_micros, t.tokens + r.input_tokens + r.output_tokens, t.cost_micros + r.cost_micros
+		FROM run_trees t JOIN runs r ON r.id = t.run_id WHERE (t.max_tokens > 0 OR t.max_cost_micros > 0) AND t.run_id IN ` + list(&args, runIDs)
+	return collect(ctx, tx.reader, "read trees", query, args, func(scan rowScan) (*Tree, error) {
+		t := &Tree{}
+		return t, scan(&t.RunID, &t.Budget.MaxTokens, &t.Budget.MaxCostMicros, &t.Spent.Tokens, &t.Spent.CostMicros)
+	})
 }
 
 // ancestorsOf reads which runs are above others.
@@ -136,9 +128,8 @@ func (tx *Tx) MarkOutside(ctx context.Context, h *RunHead) error {
 // up when it is not given.
 func (r reader) RunStarts(ctx context.Context, runID, rootRunID string) ([]RunStart, error) {
 	if rootRunID == "" {
-		err := r.one(ctx, "SELECT root_run_id FROM runs WHERE id = $1", []any{runID}, &rootRunID)
-		if err != nil && !errors.Is(err, errNoRows) {
-			return nil, fmt.Errorf("read root: %w", err)
+		if _, err := r.look(ctx, "read root", "SELECT root_run_id FROM runs WHERE id = $1", []any{runID}, &rootRunID); err != nil {
+			return nil, err
 		}
 		if rootRunID == "" { // it was deleted
 			rootRunID = runID
@@ -183,15 +174,14 @@ type Lineage struct {
 // GetLineage reads the parent of a new run. Nothing of it ever changes.
 func (tx *Tx) GetLineage(ctx context.Context, parentID string) (*Lineage, error) {
 	var l Lineage
-	var factory *string
-	err := tx.one(ctx, "SELECT root_run_id, depth, factory_uid FROM runs WHERE id = $1", []any{parentID}, &l.RootRunID, &l.Depth, &factory)
-	if errors.Is(err, errNoRows) {
+	found, err := tx.look(ctx, "read parent",
+		"SELECT root_run_id, depth, factory_uid FROM runs WHERE id = $1", []any{parentID}, &l.RootRunID, &l.Depth, toText(&l.FactoryUID))
+	if err != nil {
+		return nil, err
+	}
+	if !found {
 		return nil, lineshaft.Invalid("parent_run_id", "no run %q here", parentID)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read parent: %w", err)
-	}
-	l.FactoryUID = text(factory)
 	body, err := tx.GetRunBody(ctx, parentID)
 	if err != nil {
 		return nil, err

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -32,14 +31,7 @@ var oldIndexes = []string{
 
 // listsBelow is the id below which runs may not be settled; "" when all are.
 func (r reader) listsBelow(ctx context.Context) (below string, err error) {
-	err = r.one(ctx, "SELECT value FROM settings WHERE name = '"+belowSetting+"'", nil, &below)
-	if errors.Is(err, errNoRows) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read how far lists are settled: %w", err)
-	}
-	return below, nil
+	return r.GetSetting(ctx, belowSetting)
 }
 
 // UpgradeLists notes up to limit runs of the previous version, to be settled. More says that

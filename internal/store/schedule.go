@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -81,19 +79,11 @@ func (r reader) ScheduleExtent(ctx context.Context) (Extent, error) {
 func (r reader) schedules(ctx context.Context, end string, args ...any) ([]lineshaft.Schedule, error) {
 	return collect(ctx, r, "read schedules", readSchedules+end, args, func(scan rowScan) (*lineshaft.Schedule, error) {
 		s := &lineshaft.Schedule{}
-		var timing, config, metadata string
-		var enabled int
-		var last, created, updated, next int64
-		if err := scan(&s.ID, &s.Name, &timing, &enabled, &s.Prompt, &s.AgentUID, &s.FactoryUID, &config, &metadata, &s.LastError, &last,
-			&created, &updated, &next, &s.Creator.UID, &s.Creator.Type, &s.Creator.DisplayName, &s.Creator.Email,
-			&s.Editor.UID, &s.Editor.Type, &s.Editor.DisplayName, &s.Editor.Email); err != nil {
-			return nil, fmt.Errorf("scan schedule: %w", err)
-		}
-		if err := errors.Join(json.Unmarshal([]byte(timing), &s.Timing), json.Unmarshal([]byte(config), &s.Config), json.Unmarshal([]byte(metadata), &s.Metadata)); err != nil {
-			return nil, fmt.Errorf("decode schedule: %w", err)
-		}
-		s.Enabled, s.LastRun, s.NextRun = enabled == 1, fromMicros(last), fromNext(next)
-		s.CreatedAt, s.UpdatedAt = fromMicros(created), fromMicros(updated)
-		return s, nil
+		var next int64
+		err := scan(&s.ID, &s.Name, toJSON(&s.Timing), toFlag(&s.Enabled), &s.Prompt, &s.AgentUID, &s.FactoryUID, toJSON(&s.Config), toJSON(&s.Metadata),
+			&s.LastError, toTime(&s.LastRun), toTime(&s.CreatedAt), toTime(&s.UpdatedAt), &next, &s.Creator.UID, &s.Creator.Type, &s.Creator.DisplayName,
+			&s.Creator.Email, &s.Editor.UID, &s.Editor.Type, &s.Editor.DisplayName, &s.Editor.Email)
+		s.NextRun = fromNext(next)
+		return s, err
 	})
 }

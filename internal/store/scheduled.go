@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -27,17 +26,10 @@ func (r reader) ListTimed(ctx context.Context, limit int) ([]TimedAutomation, er
 		FROM timers t JOIN factories f ON f.uid = t.factory_uid JOIN automations a ON a.uid = substr(t.owner, 12, 36)
 		WHERE t.factory_uid > '' ORDER BY t.factory_uid LIMIT $1`, []any{limit}, func(scan rowScan) (*TimedAutomation, error) {
 			t := &TimedAutomation{}
-			var timing string
 			var next int64
-			var paused int
-			if err := scan(&t.Owner, &t.FactoryUID, &timing, &next, &t.Factory, &paused, &t.AutomationUID, &t.Automation); err != nil {
-				return nil, fmt.Errorf("scan timer: %w", err)
-			}
-			if err := json.Unmarshal([]byte(timing), &t.Timing); err != nil {
-				return nil, fmt.Errorf("decode timer: %w", err)
-			}
-			t.NextAt, t.Paused = fromNext(next), paused == 1
-			return t, nil
+			err := scan(&t.Owner, &t.FactoryUID, toJSON(&t.Timing), &next, &t.Factory, toFlag(&t.Paused), &t.AutomationUID, &t.Automation)
+			t.NextAt = fromNext(next)
+			return t, err
 		})
 }
 
@@ -68,11 +60,8 @@ func (r reader) NewestScheduled(ctx context.Context, scheduleIDs []string) (map[
 		JOIN runs r ON r.id = (SELECT id FROM runs WHERE schedule_id = s.id ORDER BY id DESC LIMIT 1)`
 	err := r.each(ctx, query, args, func(scan rowScan) error {
 		var scheduleID string
-		var factory *string
 		var run ScheduledRun
-		var created int64
-		err := scan(&scheduleID, &run.ID, &factory, &run.Title, &run.State, &created)
-		run.FactoryUID, run.CreatedAt = text(factory), fromMicros(created)
+		err := scan(&scheduleID, &run.ID, toText(&run.FactoryUID), &run.Title, &run.State, toTime(&run.CreatedAt))
 		found[scheduleID] = run
 		return err
 	})

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"time"
 
@@ -20,18 +18,9 @@ const (
 )
 
 func scanSession(scan rowScan) (*lineshaft.Session, error) {
-	var s lineshaft.Session
-	var factories string
-	var created, expires, seen int64
-	if err := scan(&s.ID, &s.Principal.UID, &s.Principal.Type, &s.Principal.DisplayName, &s.Principal.Email, &s.Method, &s.KeyID, &s.KeyName, &s.Role,
-		&factories, &s.RemoteAddr, &s.UserAgent, &created, &expires, &seen); err != nil {
-		return nil, fmt.Errorf("scan session: %w", err)
-	}
-	s.CreatedAt, s.ExpiresAt, s.LastSeenAt = fromMicros(created), fromMicros(expires), fromMicros(seen)
-	if err := json.Unmarshal([]byte(factories), &s.FactoryUIDs); err != nil {
-		return nil, fmt.Errorf("decode session: %w", err)
-	}
-	return &s, nil
+	s := &lineshaft.Session{}
+	return s, scan(&s.ID, &s.Principal.UID, &s.Principal.Type, &s.Principal.DisplayName, &s.Principal.Email, &s.Method, &s.KeyID, &s.KeyName, &s.Role,
+		toJSON(&s.FactoryUIDs), &s.RemoteAddr, &s.UserAgent, toTime(&s.CreatedAt), toTime(&s.ExpiresAt), toTime(&s.LastSeenAt))
 }
 
 // InsertSession stores a browser session by the hash of its token.
@@ -80,11 +69,8 @@ func (tx *Tx) TouchSession(ctx context.Context, sessionID string, at time.Time) 
 // DeleteSession ends the session of a token, and says which one that was; empty when
 // there is none.
 func (tx *Tx) DeleteSession(ctx context.Context, token string) (sessionID string, err error) {
-	err = tx.one(ctx, "DELETE FROM sessions WHERE token_hash = $1 RETURNING id", []any{Hash(token)}, &sessionID)
-	if err != nil && !errors.Is(err, errNoRows) {
-		return "", fmt.Errorf("delete session: %w", err)
-	}
-	return sessionID, nil
+	_, err = tx.look(ctx, "delete session", "DELETE FROM sessions WHERE token_hash = $1 RETURNING id", []any{Hash(token)}, &sessionID)
+	return sessionID, err
 }
 
 // EndSession ends a session by its id; NotFound when there is none.
@@ -94,21 +80,13 @@ func (tx *Tx) EndSession(ctx context.Context, sessionID string) error {
 
 // EndOtherSessions ends all sessions of a principal but one, and says how many.
 func (tx *Tx) EndOtherSessions(ctx context.Context, principalUID, keep string) (int64, error) {
-	n, err := tx.exec(ctx, "DELETE FROM sessions WHERE principal_uid = $1 AND id <> $2", principalUID, keep)
-	if err != nil {
-		return 0, fmt.Errorf("end other sessions: %w", err)
-	}
-	return n, nil
+	return tx.count(ctx, "end other sessions", "DELETE FROM sessions WHERE principal_uid = $1 AND id <> $2", principalUID, keep)
 }
 
 // EndSessionsOfKey ends all sessions that were signed in with a key but one, and says
 // how many.
 func (tx *Tx) EndSessionsOfKey(ctx context.Context, key lineshaft.APIKey, keep string) (int64, error) {
-	n, err := tx.exec(ctx, "DELETE FROM sessions WHERE principal_uid = $1 AND key_id = $2 AND id <> $3", key.Owner.UID, key.ID, keep)
-	if err != nil {
-		return 0, fmt.Errorf("end sessions of key: %w", err)
-	}
-	return n, nil
+	return tx.count(ctx, "end sessions of key", "DELETE FROM sessions WHERE principal_uid = $1 AND key_id = $2 AND id <> $3", key.Owner.UID, key.ID, keep)
 }
 
 // DeleteOldSessions removes sessions whose time is over.

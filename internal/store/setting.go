@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -31,13 +30,9 @@ func (tx *Tx) ReplaceSetting(ctx context.Context, name, was, value string) error
 }
 
 // GetSetting reads a setting; one that was never stored is empty.
-func (r reader) GetSetting(ctx context.Context, name string) (string, error) {
-	var stored string
-	err := r.one(ctx, "SELECT value FROM settings WHERE name = $1", []any{name}, &stored)
-	if err != nil && !errors.Is(err, errNoRows) {
-		return "", fmt.Errorf("read setting: %w", err)
-	}
-	return stored, nil
+func (r reader) GetSetting(ctx context.Context, name string) (stored string, err error) {
+	_, err = r.look(ctx, "read setting", "SELECT value FROM settings WHERE name = $1", []any{name}, &stored)
+	return stored, err
 }
 
 // PutSetting stores a setting, whatever it was before.
@@ -48,26 +43,17 @@ func (tx *Tx) PutSetting(ctx context.Context, name, value string) error {
 
 // DeleteSettings removes a setting and all below it, as a folder with its content.
 func (tx *Tx) DeleteSettings(ctx context.Context, name string) error {
-	if _, err := tx.exec(ctx, "DELETE FROM settings WHERE name = $1 OR (name >= $2 AND name < $3)", name, name+"/", name+"0"); err != nil { // 0 follows /
-		return fmt.Errorf("delete settings: %w", err)
-	}
-	return nil
+	return tx.do(ctx, "delete settings",
+		"DELETE FROM settings WHERE name = $1 OR (name >= $2 AND name < $3)", name, name+"/", name+"0") // 0 follows /
 }
 
 // ListSettings reads the settings below a folder, such as "sealed/", by name and at
 // most limit of them, beginning after a name.
 func (r reader) ListSettings(ctx context.Context, folder, after string, limit int) ([]Setting, error) {
-	var found []Setting
 	last := folder[:len(folder)-1] + "0" // 0 follows /
-	err := r.each(ctx, "SELECT name, value FROM settings WHERE name > $1 AND name < $2 ORDER BY name LIMIT $3",
-		[]any{max(folder, after), last, limit}, func(scan rowScan) error {
-			var s Setting
-			err := scan(&s.Name, &s.Value)
-			found = append(found, s)
-			return err
-		})
-	if err != nil {
-		return nil, fmt.Errorf("list settings: %w", err)
-	}
-	return found, nil
+	const query = "SELECT name, value FROM settings WHERE name > $1 AND name < $2 ORDER BY name LIMIT $3"
+	return collect(ctx, r, "list settings", query, []any{max(folder, after), last, limit}, func(scan rowScan) (*Setting, error) {
+		s := &Setting{}
+		return s, scan(&s.Name, &s.Value)
+	})
 }

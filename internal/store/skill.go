@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -49,10 +48,7 @@ func (r reader) ListSkillWaiting(ctx context.Context, after WaitingRun, limit in
 		"SELECT id, queued_at FROM runs"+r.d.by("runs_skill_wait")+` WHERE state = 'QUEUED' AND hold >= 4 AND (queued_at, id) > ($1, $2)
 		ORDER BY queued_at, id LIMIT $3`, []any{micros(after.QueuedAt), after.ID, limit}, func(scan rowScan) (*WaitingRun, error) {
 			w := &WaitingRun{}
-			var queued int64
-			err := scan(&w.ID, &queued)
-			w.QueuedAt = fromMicros(queued)
-			return w, err
+			return w, scan(&w.ID, toTime(&w.QueuedAt))
 		})
 }
 
@@ -74,16 +70,9 @@ func (tx *Tx) SetSkills(ctx context.Context, runID string, body *RunBody) error 
 
 // AgentName is the name of the agent that a run was given to; "" when there is none,
 // or not any more.
-func (r reader) AgentName(ctx context.Context, runID string) (string, error) {
-	var name string
-	err := r.one(ctx, "SELECT a.name FROM runs r JOIN agents a ON a.uid = r.agent_uid WHERE r.id = $1", []any{runID}, &name)
-	if errors.Is(err, errNoRows) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read agent of run: %w", err)
-	}
-	return name, nil
+func (r reader) AgentName(ctx context.Context, runID string) (name string, err error) {
+	_, err = r.look(ctx, "read agent of run", "SELECT a.name FROM runs r JOIN agents a ON a.uid = r.agent_uid WHERE r.id = $1", []any{runID}, &name)
+	return name, err
 }
 
 // skillRuns is how many runs of one skill are checked for one that a filter selects.

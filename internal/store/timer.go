@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -50,11 +48,11 @@ const timerColumns = "owner, factory_uid, timing, anchor, next_at, slot"
 
 // Clock is the database's clock: timers of many nodes must be measured by one.
 func (r reader) Clock(ctx context.Context) (time.Time, error) {
-	var now int64
-	if err := r.one(ctx, "SELECT "+r.d.now, nil, &now); err != nil {
-		return time.Time{}, fmt.Errorf("read clock: %w", err)
+	var now time.Time
+	if err := r.one(ctx, "SELECT "+r.d.now, nil, toTime(&now)); err != nil {
+		return now, fmt.Errorf("read clock: %w", err)
 	}
-	return fromMicros(now), nil
+	return now, nil
 }
 
 // PutTimer stores a timer, new or changed.
@@ -111,16 +109,10 @@ func (tx *Tx) TakeTimers(ctx context.Context, owners []string, now time.Time) ([
 func (r reader) timers(ctx context.Context, where string, args ...any) ([]Timer, error) {
 	return collect(ctx, r, "read timers", "SELECT "+timerColumns+" FROM timers "+where, args, func(scan rowScan) (*Timer, error) {
 		t := &Timer{}
-		var timing string
-		var anchor, next int64
-		if err := scan(&t.Owner, &t.FactoryUID, &timing, &anchor, &next, &t.Slot); err != nil {
-			return nil, fmt.Errorf("scan timer: %w", err)
-		}
-		if err := json.Unmarshal([]byte(timing), &t.Timing); err != nil {
-			return nil, fmt.Errorf("decode timer: %w", err)
-		}
-		t.Anchor, t.NextAt = fromMicros(anchor), fromNext(next)
-		return t, nil
+		var next int64
+		err := scan(&t.Owner, &t.FactoryUID, toJSON(&t.Timing), toTime(&t.Anchor), &next, &t.Slot)
+		t.NextAt = fromNext(next)
+		return t, err
 	})
 }
 
@@ -152,25 +144,16 @@ func (tx *Tx) SetFireRun(ctx context.Context, f Fire) error {
 // GetFire reads the result of a slot; nil if it has not fired, or long ago.
 func (r reader) GetFire(ctx context.Context, owner, slot string) (*Fire, error) {
 	f := Fire{Owner: owner, Slot: slot}
-	var at int64
-	err := r.one(ctx, "SELECT at, run_id FROM fires WHERE owner = $1 AND slot = $2", []any{owner, slot}, &at, &f.RunID)
-	if errors.Is(err, errNoRows) {
-		return nil, nil
+	found, err := r.look(ctx, "read fire", "SELECT at, run_id FROM fires WHERE owner = $1 AND slot = $2", []any{owner, slot}, toTime(&f.At), &f.RunID)
+	if !found {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("read fire: %w", err)
-	}
-	f.At = fromMicros(at)
 	return &f, nil
 }
 
 // DeleteFires forgets slots that were due before a time, up to a limit, but none that
 // its timer could still reach.
 func (tx *Tx) DeleteFires(ctx context.Context, before time.Time, limit int) (int64, error) {
-	n, err := tx.exec(ctx, `DELETE FROM fires WHERE (owner, slot) IN (SELECT f.owner, f.slot FROM fires f WHERE f.at < $1
+	return tx.count(ctx, "delete fires", `DELETE FROM fires WHERE (owner, slot) IN (SELECT f.owner, f.slot FROM fires f WHERE f.at < $1
 		AND NOT EXISTS (SELECT 1 FROM timers t WHERE t.owner = f.owner AND t.next_at <= f.at) ORDER BY f.at LIMIT $2)`, micros(before), limit)
-	if err != nil {
-		return 0, fmt.Errorf("delete fires: %w", err)
-	}
-	return n, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -78,6 +79,33 @@ func (r reader) one(ctx context.Context, query string, args []any, dest ...any) 
 		return fmt.Errorf("scan: %w", err) // the row is here: it is not the database that fails
 	}
 	return translate(rows.Close())
+}
+
+// look is one for what may not be there: false says so. The error says what was done.
+func (r reader) look(ctx context.Context, what, query string, args []any, dest ...any) (found bool, err error) {
+	err = r.one(ctx, query, args, dest...)
+	if errors.Is(err, errNoRows) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", what, err)
+	}
+	return true, nil
+}
+
+// must is one for a thing that is to be there.
+func (r reader) must(ctx context.Context, thing, name, query string, args []any, dest ...any) error {
+	found, err := r.look(ctx, "read "+thing, query, args, dest...)
+	if err == nil && !found {
+		return lineshaft.NotFound(thing, name)
+	}
+	return err
+}
+
+// exists says whether a query of a number has a row. The error says what was done.
+func (r reader) exists(ctx context.Context, what, query string, args ...any) (bool, error) {
+	var one int
+	return r.look(ctx, what, query, args, &one)
 }
 
 // each calls fn for every row of a query, until fn fails. fn scans.
@@ -192,10 +220,17 @@ func (r reader) texts(ctx context.Context, query string, args ...any) ([]string,
 
 // do runs a statement. The error says what was done.
 func (tx *Tx) do(ctx context.Context, what, query string, args ...any) error {
-	if _, err := tx.exec(ctx, query, args...); err != nil {
-		return fmt.Errorf("%s: %w", what, err)
+	_, err := tx.count(ctx, what, query, args...)
+	return err
+}
+
+// count runs a statement and says how many rows it changed. The error says what was done.
+func (tx *Tx) count(ctx context.Context, what, query string, args ...any) (int64, error) {
+	n, err := tx.exec(ctx, query, args...)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", what, err)
 	}
-	return nil
+	return n, nil
 }
 
 // send runs a statement whose outcome nothing depends on, before the next that is read:
@@ -241,14 +276,11 @@ func (tx *Tx) Await(ctx context.Context) error {
 
 // change runs a statement about one thing, which must exist.
 func (tx *Tx) change(ctx context.Context, what, thing, name, query string, args ...any) error {
-	n, err := tx.exec(ctx, query, args...)
-	switch {
-	case err != nil:
-		return fmt.Errorf("%s: %w", what, err)
-	case n == 0:
+	n, err := tx.count(ctx, what, query, args...)
+	if err == nil && n == 0 {
 		return lineshaft.NotFound(thing, name)
 	}
-	return nil
+	return err
 }
 
 // exec runs a statement and returns the number of rows it changed.

@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/lineshaft/lineshaft"
@@ -23,28 +21,18 @@ const webhookColumns = `uid, factory_uid, name, auth_mode, signature_scheme, sec
 	rate_limit, max_body_bytes, replay_guard, hmac, credential, old_credential, old_until, created_at, updated_at, deleted_at`
 
 func scanWebhook(scan rowScan) (*Webhook, error) {
-	var w Webhook
-	var hmac string
-	var owns, enabled, needs, guard int
-	var until, created, updated, deleted int64
-	if err := scan(&w.UID, &w.FactoryUID, &w.Name, &w.AuthMode, &w.SignatureScheme, &w.SecretName, &owns, &w.DeliveryIDHeader, &enabled, &needs,
-		&w.RateLimit, &w.MaxBodyBytes, &guard, &hmac, &w.Credential, &w.OldCredential, &until, &created, &updated, &deleted); err != nil {
-		return nil, fmt.Errorf("scan webhook: %w", err)
-	}
-	if err := json.Unmarshal([]byte(hmac), &w.HMAC); err != nil {
-		return nil, fmt.Errorf("decode webhook: %w", err)
-	}
-	w.OwnsSecret, w.Enabled, w.NeedsSecret, w.ReplayGuard = owns == 1, enabled == 1, needs == 1, guard == 1
-	w.OldUntil, w.CreatedAt, w.UpdatedAt, w.DeletedAt = fromMicros(until), fromMicros(created), fromMicros(updated), fromMicros(deleted)
-	return &w, nil
+	w := &Webhook{}
+	return w, scan(&w.UID, &w.FactoryUID, &w.Name, &w.AuthMode, &w.SignatureScheme, &w.SecretName, toFlag(&w.OwnsSecret), &w.DeliveryIDHeader,
+		toFlag(&w.Enabled), toFlag(&w.NeedsSecret), &w.RateLimit, &w.MaxBodyBytes, toFlag(&w.ReplayGuard), toJSON(&w.HMAC), &w.Credential, &w.OldCredential,
+		toTime(&w.OldUntil), toTime(&w.CreatedAt), toTime(&w.UpdatedAt), toTime(&w.DeletedAt))
 }
 
 // PutWebhook stores a webhook, new or changed; another live one of the same name
 // in the factory is a conflict. The name of a stored one stays.
 func (tx *Tx) PutWebhook(ctx context.Context, w Webhook) error {
-	hmac, err := json.Marshal(w.HMAC)
+	hmac, err := encode(w.HMAC)
 	if err != nil {
-		return fmt.Errorf("encode webhook: %w", err)
+		return err
 	}
 	return tx.do(ctx, "put webhook", `INSERT INTO webhooks (`+webhookColumns+`)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20)
@@ -54,7 +42,7 @@ func (tx *Tx) PutWebhook(ctx context.Context, w Webhook) error {
 		credential = excluded.credential, old_credential = excluded.old_credential, old_until = excluded.old_until,
 		updated_at = excluded.updated_at, deleted_at = excluded.deleted_at`,
 		w.UID, w.FactoryUID, w.Name, w.AuthMode, w.SignatureScheme, w.SecretName, flag(w.OwnsSecret), w.DeliveryIDHeader, flag(w.Enabled),
-		flag(w.NeedsSecret), w.RateLimit, w.MaxBodyBytes, flag(w.ReplayGuard), string(hmac), w.Credential, w.OldCredential, micros(w.OldUntil),
+		flag(w.NeedsSecret), w.RateLimit, w.MaxBodyBytes, flag(w.ReplayGuard), hmac, w.Credential, w.OldCredential, micros(w.OldUntil),
 		micros(w.CreatedAt), micros(w.UpdatedAt), micros(w.DeletedAt))
 }
 

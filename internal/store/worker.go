@@ -54,10 +54,8 @@ const workerColumns = "id, worker_host, version, capacity, running, connected_at
 
 func scanWorker(scan rowScan) (*Worker, error) {
 	w := &Worker{}
-	var connected, seen int64
 	var labels, factories string
-	err := scan(&w.ID, &w.WorkerHost, &w.Version, &w.Capacity, &w.Running, &connected, &seen, &labels, &factories)
-	w.ConnectedAt, w.LastSeenAt = fromMicros(connected), fromMicros(seen)
+	err := scan(&w.ID, &w.WorkerHost, &w.Version, &w.Capacity, &w.Running, toTime(&w.ConnectedAt), toTime(&w.LastSeenAt), &labels, &factories)
 	if labels != "" {
 		w.Labels = strings.Split(labels, ",")
 	}
