@@ -82,6 +82,24 @@ func TestI2SearchByIDAndWords(t *testing.T) {
 	})
 }
 
+// All delivered runs have the words of the note about their delivery: a search for them would find
+// every one.
+func TestI2SearchLeavesTheNoteOut(t *testing.T) {
+	t.Parallel()
+	eachWorks(t, controlfactories.NewWebhook{}, func(w *works) {
+		w.automation("triage", "", func(n *lineshaft.Automation) { n.Prompt = "Look closely" })
+		w.deliver("1", `{"a":1}`)
+		for _, state := range []string{"new", "settled"} {
+			for text, want := range map[string]string{"closely": "words triage", "look triage": "words triage", "untrusted": "", "webhook delivery": ""} {
+				if got := w.search(w.admin, text); got != want {
+					w.Errorf("%s: %q finds %q, want %q", state, text, got, want)
+				}
+			}
+			must[bool](w.bench)(w.s.SettleRuns(w.Context()))
+		}
+	})
+}
+
 func TestI2SearchByDeliveryAndName(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, controlfactories.NewWebhook{}, func(w *works) {

@@ -161,8 +161,12 @@ func (r reader) searchTexts(ctx context.Context, ids []string) (map[string]strin
 	return texts, nil
 }
 
-// searchedPart is the part of a prompt that is searched.
+// searchedPart is the part of a prompt that is searched: what people asked for, not the note
+// about a delivery, whose words all delivered runs have.
 func searchedPart(prompt string) string {
+	if at := strings.LastIndex(prompt, lineshaft.DeliveryNote); at >= 0 {
+		prompt = prompt[:at]
+	}
 	if len(prompt) > searchBytes {
 		prompt = strings.ToValidUTF8(prompt[:searchBytes], "")
 	}

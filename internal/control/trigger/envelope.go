@@ -16,10 +16,8 @@ func envelope(prompt string, h *Hook, deliveryID string, at time.Time) string {
 	var b strings.Builder
 	b.Grow(len(prompt) + 700)
 	b.WriteString(strings.TrimRight(prompt, "\n"))
-	fmt.Fprintf(&b, `
-
-~~~~ webhook delivery
-Webhook: %s (%s)
+	b.WriteString(lineshaft.DeliveryNote)
+	fmt.Fprintf(&b, `Webhook: %s (%s)
 Delivery: %s
 Received: %s
 
