@@ -43,7 +43,9 @@ func TestI2CostsByWhoCausedThem(t *testing.T) {
 		t.Error("the dearest run is not the first")
 	}
 	h.shows("/costs?days=1&factory="+far.factory, "$0.01 and", "Picky", "!Triage", "!opus-9", "!/runs/"+byHand)
-	h.shows("/", `href="/costs?days=1"`)
+	h.shows("/costs?days=7", `class="spent n1"`, `class="spent n2"`, `<th scope="col" class="num">Far away</th>`)
+	h.shows("/costs?days=7&factory="+far.factory, `<rect class="spent"`, "US dollars", "!spent n1")
+	h.shows("/", `href="/costs?days=1"`, `class="spent n2"`)
 	for _, wrong := range []string{"?days=2", "?days=x"} {
 		if status, _, _ := h.get("/costs" + wrong); status != http.StatusBadRequest {
 			t.Errorf("%s: %d", wrong, status)

@@ -330,6 +330,11 @@ func TestR13RunOfADeliveryIsRedelivered(t *testing.T) {
 	if status, _, _ := h.get(redeliver); status != http.StatusOK {
 		t.Errorf("redeliver: %d", status)
 	}
+	h.as(lineshaft.RoleViewer)
+	h.shows(run, "!cannot be run again", "!"+redeliver)
+	h.as(lineshaft.RoleMember)
+	h.shows(run, "It cannot be run again: a delivery started it, and only managers redeliver", "!"+redeliver)
+	h.signIn(h.key)
 	if err := h.control.DeleteWebhook(t.Context(), h.admin, h.factory, h.hook.UID); err != nil {
 		t.Fatal(err)
 	}
@@ -337,4 +342,5 @@ func TestR13RunOfADeliveryIsRedelivered(t *testing.T) {
 	if status, _, _ := h.get(redeliver); status == http.StatusOK != strings.Contains(text, redeliver) {
 		t.Errorf("the page offers what answers %d", status)
 	}
+	h.wants("run of a deleted webhook", text, "It cannot be run again: its delivery is no longer kept, or its webhook was deleted")
 }

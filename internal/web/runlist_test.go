@@ -3,6 +3,7 @@ package web_test
 import (
 	"bufio"
 	"fmt"
+	"html"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -227,6 +228,8 @@ func TestS3RunListBoxes(t *testing.T) {
 	if _, _, text := s.get("/runs"); !strings.Contains(text, box(own)) || !strings.Contains(text, box(foreign)) || !strings.Contains(text, "Cancel all") {
 		t.Errorf("for a manager:\n%s", text)
 	}
+	s.shows("/runs?state=CANCELLED", "!Cancel all", "!Cancel selected")
+	s.shows("/runs?state=CANCELLED&state=QUEUED", "Cancel all", "Cancel selected")
 	s.as(lineshaft.RoleViewer)
 	if _, _, text := s.get("/runs"); strings.Contains(text, "checkbox\" name=\"id\"") || strings.Contains(text, "Cancel") && strings.Contains(text, "Cancel selected") || strings.Contains(text, `href="/runs/new"`) {
 		t.Errorf("for a viewer:\n%s", text)
@@ -237,6 +240,32 @@ func TestS3RunListBoxes(t *testing.T) {
 	}
 	if _, _, text := s.get("/runs/rows?id=" + own); strings.Contains(text, own) {
 		t.Error("a key of another factory reads rows")
+	}
+}
+
+// I-2: above the list are those that people come for, and the one that is shown is marked.
+func TestI2RunListPresets(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.signIn(s.key)
+	s.shows("/runs", "!Common lists")
+	active, ended := s.startFor(s.admin, lineshaft.NewRun{Title: "active"}), s.startFor(s.admin, lineshaft.NewRun{Title: "ended"})
+	if _, err := s.control.Cancel(t.Context(), s.admin, ended, false, nil); err != nil {
+		t.Fatal(err)
+	}
+	_, _, text := s.get("/runs")
+	links := regexp.MustCompile(`<li><a href="([^"]+)" title="[^"]+">([^<]+)</a>`).FindAllStringSubmatch(text, -1)
+	want := map[string]string{"Active": "active", "Needs an answer": "", "Failed today": "", "Started by me": "ended active"}
+	for _, link := range links {
+		address := html.UnescapeString(link[1])
+		if got := strings.Join(s.list(address), " "); got != want[link[2]] {
+			t.Errorf("%s at %s: %q, want %q (active is %s)", link[2], address, got, want[link[2]], active)
+		}
+		s.shows(address, `aria-current="page">`+link[2])
+		delete(want, link[2])
+	}
+	if len(want) > 0 {
+		t.Errorf("no links to %v in\n%s", want, text)
 	}
 }
 

@@ -81,10 +81,12 @@ looks("I-2 compact lists have lower rows on every page, until they are comfortab
     return (await page.locator("table.list tbody tr").first().boundingBox()).height;
   };
   const [runs, factories] = [await height("/runs"), await height("/factories")];
+  await page.getByText("Display", { exact: true }).click();
   await page.getByRole("button", { name: "Compact" }).click();
   await page.locator("html[data-density=compact]").waitFor();
   assert.equal(new URL(page.url()).pathname, "/factories");
   assert.ok((await height("/runs")) < runs - 5 && (await height("/factories")) < factories - 5, "rows are as high as before");
+  await page.getByText("Display", { exact: true }).click();
   await page.getByRole("button", { name: "Comfortable" }).click();
   await page.locator("html:not([data-density])").waitFor();
   assert.equal(await height("/factories"), factories);
@@ -141,12 +143,14 @@ looks("I-2 times are UTC for those who choose that, and local again when they ch
   const local = await shown();
   assert.notEqual(local.text.slice(0, 19), local.utc);
   assert.equal(local.text.slice(19), " GMT+9", "a time says of which zone it is");
+  await page.getByText("Display", { exact: true }).click();
   await page.getByRole("button", { name: "UTC", exact: true }).click();
   await page.locator("html[data-zone=utc]").waitFor();
   assert.equal(new URL(page.url()).pathname, "/audit");
   const utc = await shown();
   assert.equal(utc.text, `${utc.utc} UTC`);
   assert.match(utc.title, /Asia\/Tokyo, .* UTC$/, "the tooltip has both");
+  await page.getByText("Display", { exact: true }).click();
   await page.getByRole("button", { name: "Local time" }).click();
   await page.locator("html:not([data-zone])").waitFor();
   assert.equal((await shown()).text, local.text);

@@ -128,7 +128,7 @@ test("R-4 the form also filters by agent and model, and only what can be cancell
   await page.goto("/runs?state=FAILED");
   await row(page, "Breaks at once").waitFor();
   assert.equal(await button.isVisible(), false);
-  assert.ok(await page.getByRole("link", { name: "Cancel all that match" }).isVisible());
+  assert.equal(await page.getByRole("link", { name: "Cancel all that match" }).count(), 0);
   assert.deepEqual(complaints, []);
   await context.close();
 });

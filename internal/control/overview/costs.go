@@ -86,19 +86,13 @@ func (s *Overviews) addDays(ctx context.Context, factories []string, days int, c
 	if err != nil {
 		return err
 	}
-	costs.Days = make([]DaySpending, days)
-	for i := range costs.Days {
-		costs.Days[i].Day = costs.Since.AddDate(0, 0, days-1-i)
-	}
+	costs.Days = spendingByDay(rows, costs.Since.AddDate(0, 0, days-1), days)
 	sums := map[string]lineshaft.Spending{}
-	for key, consumed := range rows {
-		at := slices.IndexFunc(costs.Days, func(d DaySpending) bool { return d.Day.Format(time.DateOnly) == key[0] })
-		if at < 0 { // by a clock ahead of this one
-			continue
+	for _, day := range costs.Days {
+		costs.Total = addSpending(costs.Total, day.Spending)
+		for _, f := range day.Factories {
+			sums[f.UID] = addSpending(sums[f.UID], f.Spending)
 		}
-		costs.Days[at].Spending = addSpending(costs.Days[at].Spending, consumed)
-		sums[key[1]] = addSpending(sums[key[1]], consumed)
-		costs.Total = addSpending(costs.Total, consumed)
 	}
 	for uid, spent := range sums {
 		costs.Factories = append(costs.Factories, CostRow{UID: uid, Spending: spent})

@@ -103,6 +103,8 @@ type Overview struct {
 	// Spent is what runs in factories consumed on each of the last days, today first; nil for
 	// those who may not see factories.
 	Spent []DaySpending
+	// SpentToday are the factories that consumed most of that today, with names and budgets.
+	SpentToday []FactorySpending
 }
 
 // DaySpending is what was consumed on one day of UTC.
@@ -136,38 +138,42 @@ func (s *Overviews) findSpending(ctx context.Context, c lineshaft.Caller, view *
 	if err != nil {
 		return err
 	}
-	view.Spent = make([]DaySpending, spentDays)
-	places := map[string]*DaySpending{}
-	for i := range view.Spent {
-		day := today.AddDate(0, 0, -i)
-		view.Spent[i].Day = day
-		places[day.Format(time.DateOnly)] = &view.Spent[i]
-	}
-	for key, consumed := range rows {
-		day := places[key[0]]
-		if day == nil { // by a clock ahead of this one
-			continue
-		}
-		day.Tokens += consumed.Tokens
-		day.CostMicros += consumed.CostMicros
-		day.Factories = append(day.Factories, FactorySpending{UID: key[1], Spending: consumed})
-	}
-	first := &view.Spent[0]
-	slices.SortFunc(first.Factories, func(a, b FactorySpending) int {
-		return cmp.Or(cmp.Compare(b.CostMicros, a.CostMicros), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.UID, b.UID))
-	})
-	first.Factories = first.Factories[:min(len(first.Factories), spentFactories)]
-	for i := range first.Factories {
-		f, err := s.factories.GetFactory(ctx, c, first.Factories[i].UID)
+	view.Spent = spendingByDay(rows, today, spentDays)
+	dearest := view.Spent[0].Factories
+	view.SpentToday = slices.Clone(dearest[:min(len(dearest), spentFactories)])
+	for i := range view.SpentToday {
+		f, err := s.factories.GetFactory(ctx, c, view.SpentToday[i].UID)
 		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound { // deleted since
 			continue
 		}
 		if err != nil {
 			return err
 		}
-		first.Factories[i].Name, first.Factories[i].Budget = f.Name, f.DailyBudget
+		view.SpentToday[i].Name, view.SpentToday[i].Budget = f.Name, f.DailyBudget
 	}
 	return nil
+}
+
+// spendingByDay lays out the ledger by day, back from the last one.
+func spendingByDay(rows map[[2]string]lineshaft.Spending, last time.Time, count int) []DaySpending {
+	days := make([]DaySpending, count)
+	places := map[string]*DaySpending{}
+	for i := range days {
+		days[i].Day = last.AddDate(0, 0, -i)
+		places[days[i].Day.Format(time.DateOnly)] = &days[i]
+	}
+	for key, consumed := range rows {
+		if day := places[key[0]]; day != nil { // else by a clock ahead of this one
+			day.Spending = addSpending(day.Spending, consumed)
+			day.Factories = append(day.Factories, FactorySpending{UID: key[1], Spending: consumed})
+		}
+	}
+	for _, day := range days {
+		slices.SortFunc(day.Factories, func(a, b FactorySpending) int {
+			return cmp.Or(cmp.Compare(b.CostMicros, a.CostMicros), cmp.Compare(b.Tokens, a.Tokens), cmp.Compare(a.UID, b.UID))
+		})
+	}
+	return days
 }
 
 // Overview reads the state of the runs, or of those of one factory. Its cost does not depend on

@@ -3,6 +3,7 @@ package overview
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -62,14 +63,13 @@ func (s pages) overviewPage(r *page.Request) error {
 	if err != nil {
 		return err
 	}
-	data := newOverviewData(view)
+	var names map[string]string
 	if r.Caller.Role.May(lineshaft.PermissionFactoriesRead) {
-		names, err := s.FactoryNames(r.Context(), r.Caller)
-		if err != nil {
+		if names, err = s.FactoryNames(r.Context(), r.Caller); err != nil {
 			return err
 		}
-		data.Factories = page.Options(names)
 	}
+	data := newOverviewData(view, names)
 	data.BaseURL = s.BaseURL
 	if s.Certificates != nil {
 		data.Certificates = s.Certificates()
@@ -85,8 +85,8 @@ func (s pages) overviewPage(r *page.Request) error {
 	return r.Render("overview", page.Of("overview", data))
 }
 
-func newOverviewData(view *overview.Overview) overviewData {
-	data := overviewData{Overview: view, Words: rangeWords(view.Range)}
+func newOverviewData(view *overview.Overview, names map[string]string) overviewData {
+	data := overviewData{Overview: view, Factories: page.Options(names), Words: rangeWords(view.Range)}
 	data.Refresh = within(view, "/", "range", string(view.Range))
 	for _, over := range overview.OverviewRanges() {
 		data.Ranges = append(data.Ranges, rangeLink{Name: map[overview.OverviewRange]string{
@@ -101,7 +101,7 @@ func newOverviewData(view *overview.Overview) overviewData {
 	data.States = stateRows(view)
 	data.Failures = reasonRows(view)
 	if len(view.Spent) > 0 {
-		data.Spending, data.SpentBy = new(spentChart(view.Spent, view.FactoryUID)), spentRows(view)
+		data.Spending, data.SpentBy = new(spentChart(view.Spent, view.FactoryUID, names)), spentRows(view)
 	}
 	return data
 }
@@ -333,12 +333,9 @@ func compare(view *overview.Overview, ended, success, start, work *tile) {
 
 // spentRows are the factories that cost something today, with their budgets.
 func spentRows(view *overview.Overview) []chart.Row {
-	if len(view.Spent) == 0 {
-		return nil
-	}
 	var rows []chart.Row
 	var values []float64
-	for _, f := range view.Spent[0].Factories {
+	for _, f := range view.SpentToday {
 		row := chart.Row{Name: cmp.Or(f.Name, "Deleted factory"), Class: "spent", Count: page.Dollars(f.CostMicros)}
 		if f.Name != "" {
 			row.Href = page.WithQuery("/costs", url.Values{"days": {"1"}, "factory": {f.UID}})
@@ -352,27 +349,81 @@ func spentRows(view *overview.Overview) []chart.Row {
 	return chart.Rows(rows, values)
 }
 
-// spentChart draws what each of the last days cost.
-func spentChart(spent []overview.DaySpending, factory string) chart.Chart {
-	one := chart.Series{Name: "US dollars", Class: "spent"}
+// spentSeries is how many factories have a colour of their own among what was spent.
+const spentSeries = 4
+
+// spentChart draws what each of the last days cost: by factory, unless it is about one.
+func spentChart(spent []overview.DaySpending, factory string, names map[string]string) chart.Chart {
+	all := spentBy(spent, factory, names)
 	var days []chart.Slot
-	var all int64
-	for _, day := range slices.Backward(spent) {
-		text := page.Dollars(day.CostMicros)
+	var sum int64
+	for at, day := range slices.Backward(spent) {
 		name := day.Day.Format("Mon 2 Jan")
-		bar := chart.Slot{Name: name, Tick: day.Day.Format("Mon 2"), Said: name + ": " + text}
+		bar := chart.Slot{Name: name, Tick: day.Day.Format("Mon 2"), Said: name + ": " + page.Dollars(day.CostMicros)}
 		bar.Href = endedHref(&overview.Overview{FactoryUID: factory}, day.Day, day.Day.AddDate(0, 0, 1))
 		days = append(days, bar)
-		one.Values = append(one.Values, float64(day.CostMicros)/1e6)
-		one.Texts = append(one.Texts, text)
-		all += day.CostMicros
+		sum += day.CostMicros
+		for i := range all {
+			micros := all[i].of(spent[at])
+			all[i].Values = append(all[i].Values, float64(micros)/1e6)
+			all[i].Texts = append(all[i].Texts, page.Dollars(micros))
+		}
 	}
-	c := chart.Dollars("spending", "Spending by day", days, []chart.Series{one})
-	c.Desc = fmt.Sprintf("In the last %d days, runs in factories cost %s.", len(days), page.Dollars(all))
-	if all == 0 {
+	series := make([]chart.Series, len(all))
+	for i, one := range all {
+		series[i] = one.Series
+	}
+	c := chart.Dollars("spending", "Spending by day", days, series)
+	c.Desc = fmt.Sprintf("In the last %d days, runs in factories cost %s.", len(days), page.Dollars(sum))
+	if sum == 0 {
 		c.Empty = "Nothing was spent in the last days."
 	}
 	return c
+}
+
+// spender is a part of what a day cost.
+type spender struct {
+	chart.Series
+
+	of func(overview.DaySpending) int64
+}
+
+// spentBy are the factories that cost most, and what all the others cost together.
+func spentBy(spent []overview.DaySpending, factory string, names map[string]string) []spender {
+	sums := map[string]int64{}
+	for _, day := range spent {
+		for _, f := range day.Factories {
+			sums[f.UID] += f.CostMicros
+		}
+	}
+	if factory != "" || len(sums) < 2 {
+		return []spender{{chart.Series{Name: "US dollars", Class: "spent"}, func(day overview.DaySpending) int64 { return day.CostMicros }}}
+	}
+	dearest := slices.SortedFunc(maps.Keys(sums), func(a, b string) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) })
+	dearest = dearest[:min(len(dearest), spentSeries)]
+	of := func(belongs func(uid string) bool) func(overview.DaySpending) int64 {
+		return func(day overview.DaySpending) (micros int64) {
+			for _, f := range day.Factories {
+				if belongs(f.UID) {
+					micros += f.CostMicros
+				}
+			}
+			return micros
+		}
+	}
+	var all []spender
+	for i, uid := range dearest {
+		one := chart.Series{Name: cmp.Or(names[uid], "Deleted factory"), Class: fmt.Sprintf("spent n%d", i+1)}
+		if names[uid] != "" {
+			one.Href = page.FactoryAddress(uid)
+		}
+		all = append(all, spender{one, of(func(other string) bool { return other == uid })})
+	}
+	if len(sums) > len(dearest) {
+		others := of(func(uid string) bool { return !slices.Contains(dearest, uid) })
+		all = append(all, spender{chart.Series{Name: "Other factories", Class: "spent n5"}, others})
+	}
+	return all
 }
 
 // about is a duration with no more digits than histograms know.

@@ -197,6 +197,39 @@ func runOrders() []runOrder {
 	}
 }
 
+// preset is a list that people come for, under its name.
+type preset struct {
+	Name, Title, Href string
+	// Here says that it is the list that is shown.
+	Here bool
+}
+
+// presets are the lists that people come for most, in the order of this one.
+func (v runView) presets(reader string, now time.Time) []preset {
+	list := []preset{
+		{Name: "Active", Title: "Runs that have not ended", Href: runView{Values: url.Values{"state": stateNames(liveStates(nil))}}.Address()},
+		{Name: "Needs an answer", Title: "Runs that wait for someone's answer", Href: runView{}.Address("state", string(lineshaft.Blocked))},
+		{
+			Name: "Failed today", Title: "Runs that have failed since 00:00 UTC",
+			Href: runView{Values: url.Values{"state": stateNames([]lineshaft.RunState{lineshaft.Failed, lineshaft.Errored})}}.Address("since", now.UTC().Format(time.DateOnly)),
+		},
+		{Name: "Started by me", Title: "Runs that you have started", Href: runView{}.Address("creator", reader)},
+	}
+	here := v.Address("sort", "")
+	for i := range list {
+		list[i].Here = list[i].Href == here
+	}
+	return list
+}
+
+func stateNames(states []lineshaft.RunState) []string {
+	names := make([]string, len(states))
+	for i, state := range states {
+		names[i] = string(state)
+	}
+	return names
+}
+
 // Head is the head of a column that leads to the list in its first order, and from there to its other one.
 func (v runView) Head(name, first, other string) page.SortHead {
 	head := page.SortHead{Name: name, Href: v.Address("sort", first)}

@@ -66,10 +66,12 @@ type runListData struct {
 	Next string
 	// Cursor is the place in the stream of changes from which the page continues.
 	Cursor string
-	// MayPick says that there are boxes, MayCancelAll that all that match can be cancelled.
-	MayPick, MayCancelAll bool
-	Options               runOptions
-	Creator               string
+	// MayPick says that there are boxes, MayCancelAll that the reader may cancel all that match, and Cancels that
+	// runs of this list can be cancelled at all.
+	MayPick, MayCancelAll, Cancels bool
+	Presets                        []preset
+	Options                        runOptions
+	Creator                        string
 	// Counts are how many runs are in each state that is not final, of a list of nothing else.
 	Counts stateCounts
 }
@@ -239,6 +241,7 @@ func (s pages) runList(r *page.Request, view runView) (runListData, error) {
 	data := runListData{
 		View: view, Rows: rowsOf(r.Caller, found.Runs, options.names["factory"]), Cursor: changes.Cursor(), Options: options,
 		MayPick: r.Caller.Role.May(lineshaft.PermissionRunsStart), MayCancelAll: r.Caller.Role.May(lineshaft.PermissionRunsManage),
+		Cancels: len(liveStates(view.Query.Filter.States)) > 0, Presets: view.presets(r.Caller.Principal.UID, s.Now()),
 	}
 	if found.Next != "" {
 		data.Next = view.Address("cursor", found.Next)

@@ -103,28 +103,38 @@ func (s pages) runLive(ctx context.Context, c lineshaft.Caller, run *lineshaft.R
 		}
 		live.CanRerun = live.NoRerun == ""
 	}
-	live.Redeliver, err = s.redeliverHref(ctx, c, run)
+	if run.State.Terminal() && run.Source.Delivered() {
+		err = s.offerRedelivery(ctx, c, &live)
+	}
 	return live, err
 }
 
-// redeliverHref leads to the page that redelivers the delivery of an ended run. A delivery
-// that is no longer kept, and a deleted webhook, have none.
-func (s pages) redeliverHref(ctx context.Context, c lineshaft.Caller, run *lineshaft.Run) (string, error) {
+// offerRedelivery leads from a run to the page that redelivers its delivery, or says to those who may
+// start runs why there is no such page.
+func (s pages) offerRedelivery(ctx context.Context, c lineshaft.Caller, live *runLive) error {
+	run := live.Run
 	webhook, delivery := run.Metadata[lineshaft.MetadataWebhook], run.Metadata[lineshaft.MetadataDelivery]
-	if !run.State.Terminal() || !run.Source.Delivered() || webhook == "" || delivery == "" || !c.Role.May(lineshaft.PermissionFactoriesManage) {
-		return "", nil
-	}
-	_, err := s.Control.GetWebhook(ctx, c, run.FactoryUID, webhook)
-	if err == nil {
-		_, err = s.Control.GetDelivery(ctx, c, run.FactoryUID, webhook, delivery, false)
-	}
-	if err != nil {
-		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-			return "", nil
+	reason := "its delivery is no longer kept, or its webhook was deleted; ask the sender to send it again"
+	switch {
+	case !c.Role.May(lineshaft.PermissionRunsStart):
+		return nil
+	case !c.Role.May(lineshaft.PermissionFactoriesManage):
+		reason = "a delivery started it, and only managers redeliver; ask one of them"
+	case webhook != "" && delivery != "":
+		_, err := s.Control.GetWebhook(ctx, c, run.FactoryUID, webhook)
+		if err == nil {
+			_, err = s.Control.GetDelivery(ctx, c, run.FactoryUID, webhook, delivery, false)
 		}
-		return "", err
+		if err == nil {
+			live.Redeliver = page.Under("factories", run.FactoryUID, "webhooks", webhook, "deliveries", delivery, "redeliver")
+			return nil
+		}
+		if lineshaft.CodeOf(err) != lineshaft.CodeNotFound {
+			return err
+		}
 	}
-	return page.Under("factories", run.FactoryUID, "webhooks", webhook, "deliveries", delivery, "redeliver"), nil
+	live.NoRerun = reason
+	return nil
 }
 
 func artifactFile(a lineshaft.Artifact) file {
