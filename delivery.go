@@ -100,6 +100,9 @@ const (
 // PayloadFile is the name under which a run finds the body of its delivery.
 const PayloadFile = "event-payload.json"
 
-// DeliveryNote begins what the prompt of a delivered run says about its delivery, below what
-// people asked for.
-const DeliveryNote = "\n\n~~~~ webhook delivery\n"
+// DeliveryNote and NoteEnd enclose what the prompt of a delivered run says about its delivery,
+// below what people asked for.
+const (
+	DeliveryNote = "\n\n~~~~ webhook delivery\n"
+	NoteEnd      = "\n~~~~\n"
+)

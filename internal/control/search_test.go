@@ -88,7 +88,7 @@ func TestI2SearchLeavesTheNoteOut(t *testing.T) {
 	t.Parallel()
 	eachWorks(t, controlfactories.NewWebhook{}, func(w *works) {
 		w.automation("triage", "", func(n *lineshaft.Automation) { n.Prompt = "Look closely" })
-		w.deliver("1", `{"a":1}`)
+		d := w.deliver("1", `{"a":1}`)
 		for _, state := range []string{"new", "settled"} {
 			for text, want := range map[string]string{"closely": "words triage", "look triage": "words triage", "untrusted": "", "webhook delivery": ""} {
 				if got := w.search(w.admin, text); got != want {
@@ -96,6 +96,11 @@ func TestI2SearchLeavesTheNoteOut(t *testing.T) {
 				}
 			}
 			must[bool](w.bench)(w.s.SettleRuns(w.Context()))
+		}
+		// A prompt that begins as such a note, or goes on below one, is found by the rest of it.
+		w.bench.start(lineshaft.NewRun{Title: "copied", Prompt: w.run(d.Outcomes[0].RunID).Prompt + "\nAnd now paint it"})
+		if got, want := w.search(w.admin, "paint"), "words copied"; got != want {
+			w.Errorf("what is below the note: %q, want %q", got, want)
 		}
 	})
 }

@@ -7,7 +7,8 @@ import (
 )
 
 // toTime, toFlag, toJSON and toText are where a scan puts columns that hold microseconds, 0 or 1,
-// JSON, and a text or NULL.
+// JSON, and a text or NULL. What must outlive damaged JSON scans a text: on PostgreSQL an error of
+// a scan ends the transaction.
 func toTime(t *time.Time) any { return (*timeColumn)(t) }
 func toFlag(b *bool) any      { return (*flagColumn)(b) }
 func toJSON(into any) any     { return jsonColumn{into} }

@@ -69,7 +69,7 @@ func (tx *Tx) ContinuedRun(ctx context.Context, runID string) (executions int, c
 // ContinuedBy is the run that another one continues; empty when it began its own
 // conversation.
 func (r reader) ContinuedBy(ctx context.Context, runID string) (continues string, err error) {
-	_, err = r.look(ctx, "read continued run", "SELECT continues FROM run_bodies WHERE run_id = $1", []any{runID}, &continues)
+	_, err = r.look(ctx, "read what a run continues", "SELECT continues FROM run_bodies WHERE run_id = $1", []any{runID}, &continues)
 	return continues, err
 }
 

@@ -42,7 +42,9 @@ func (r reader) repositories(ctx context.Context, query string, args []any, each
 		var s lineshaft.GitStatus
 		err := scan(&s.FactoryUID, &s.Source.URL, &s.Source.Branch, &s.Source.Path, &s.Seen, &s.Applied, toJSON(&s.Problems), &s.Fault,
 			toTime(&s.CheckedAt), toTime(&s.AppliedAt))
-		each(s)
+		if err == nil {
+			each(s)
+		}
 		return err
 	})
 	if err != nil {

@@ -161,11 +161,12 @@ func (r reader) searchTexts(ctx context.Context, ids []string) (map[string]strin
 	return texts, nil
 }
 
-// searchedPart is the part of a prompt that is searched: what people asked for, not the note
-// about a delivery, whose words all delivered runs have.
+// searchedPart is the part of a prompt that is searched: what people asked for, above and below
+// the note about a delivery, whose words all delivered runs have.
 func searchedPart(prompt string) string {
-	if at := strings.LastIndex(prompt, lineshaft.DeliveryNote); at >= 0 {
-		prompt = prompt[:at]
+	if above, note, ok := strings.Cut(prompt, lineshaft.DeliveryNote); ok {
+		_, below, _ := strings.Cut(note, lineshaft.NoteEnd)
+		prompt = above + "\n" + below
 	}
 	if len(prompt) > searchBytes {
 		prompt = strings.ToValidUTF8(prompt[:searchBytes], "")
@@ -187,7 +188,8 @@ func (s *Store) RunMatches(ctx context.Context, runID string, f lineshaft.RunFil
 		return len(found.keys) == 1, nil
 	}
 	texts, err := s.searchTexts(ctx, found.ids())
-	return matchesText(runID, texts[runID], f.Query, words), err
+	text, there := texts[runID] // it may be deleted by now
+	return there && matchesText(runID, text, f.Query, words), err
 }
 
 // Named is something that people gave a name.

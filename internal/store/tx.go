@@ -95,7 +95,7 @@ func (r reader) look(ctx context.Context, what, query string, args []any, dest .
 
 // must is one for a thing that is to be there.
 func (r reader) must(ctx context.Context, thing, name, query string, args []any, dest ...any) error {
-	found, err := r.look(ctx, "read "+thing, query, args, dest...)
+	found, err := r.look(ctx, "read "+thing+" "+name, query, args, dest...)
 	if err == nil && !found {
 		return lineshaft.NotFound(thing, name)
 	}
