@@ -262,6 +262,7 @@ func TestI2RunListPresets(t *testing.T) {
 			t.Errorf("%s at %s: %q, want %q (active is %s)", link[2], address, got, want[link[2]], active)
 		}
 		s.shows(address, `aria-current="page">`+link[2])
+		s.shows(address+"&sort=oldest", `aria-current="page">`+link[2])
 		delete(want, link[2])
 	}
 	if len(want) > 0 {

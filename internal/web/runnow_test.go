@@ -39,7 +39,7 @@ func TestI2AutomationIsRunByHand(t *testing.T) {
 			Provider: lineshaft.ProviderSchedule, Event: lineshaft.EventCronFired, Schedule: &lineshaft.Timing{Cron: "0 2 * * *"},
 		}},
 	}))
-	s.sends(s.at()+"/"+timed.UID+"/run", nil, http.StatusOK, "", "has been started")
+	s.sends(s.at()+"/"+timed.UID+"/run", nil, http.StatusOK, "")
 	if run := s.lastRun(); run.Prompt != "Sweep." {
 		t.Errorf("%q", run.Prompt)
 	}
@@ -81,7 +81,7 @@ func TestI2RunNowIsOfferedWhereItCanWork(t *testing.T) {
 	at := "/schedules/" + one.ID
 	s.shows(at, ">Run now<", "!You cannot start it by hand")
 	form := url.Values{"once": {s.onceIn(at, `action="`+at+`/run"`)}}
-	s.sends(at+"/run", form, http.StatusOK, "", "has been started")
+	s.sends(at+"/run", form, http.StatusOK, "")
 	if run := s.lastRun(); run.Prompt != "look" || run.Title != "watch" || run.Metadata["team"] != "shop" || run.ScheduleID != "" {
 		t.Errorf("%+v", run)
 	}

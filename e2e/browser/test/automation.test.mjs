@@ -141,7 +141,7 @@ test("I-2 an automation is run by hand, without JavaScript too", async () => {
     await page.goto(`/factories/${factory.uid}/automations/${made.uid}`);
     await page.getByRole("button", { name: "Run now", exact: true }).click();
     await page.waitForURL("**/runs/*");
-    await page.getByRole("status").getByText("The run has been started").waitFor();
+    await page.getByRole("heading", { level: 1, name: "sweep" }).waitFor();
     const run = await server.api(`/agent/runs/${new URL(page.url()).pathname.split("/")[2]}`);
     assert.deepEqual([run.title, run.prompt], ["sweep", "Sweep."]);
     await context.close();

@@ -261,7 +261,7 @@ test("I-2 a schedule is paused, resumed, edited and deleted", async () => {
   await link(page, `${mark} tidy`).click();
   await button(page, "Run now").click();
   await page.waitForURL("**/runs/*");
-  await notice(page, "The run has been started");
+  await page.getByRole("heading", { level: 1, name: `${mark} tidy` }).waitFor();
   await page.goto(`/schedules/${made.id}`);
   await link(page, "Edit").click();
   await page.waitForURL("**/edit"); // with its script, which listens to what is typed

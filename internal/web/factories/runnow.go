@@ -75,5 +75,5 @@ func (s pages) startByHand(r *page.Request, asked lineshaft.NewRun) error {
 	if err != nil {
 		return err
 	}
-	return r.Done(page.Under("runs", started.RunID), "The run has been started.")
+	return r.Done(page.Under("runs", started.RunID), "")
 }

@@ -69,7 +69,12 @@ func (s pages) overviewPage(r *page.Request) error {
 			return err
 		}
 	}
-	data := newOverviewData(view, names)
+	spenders, err := s.spenderNames(r, view.Spent)
+	if err != nil {
+		return err
+	}
+	data := newOverviewData(view, spenders)
+	data.Factories = page.Options(names)
 	data.BaseURL = s.BaseURL
 	if s.Certificates != nil {
 		data.Certificates = s.Certificates()
@@ -85,8 +90,8 @@ func (s pages) overviewPage(r *page.Request) error {
 	return r.Render("overview", page.Of("overview", data))
 }
 
-func newOverviewData(view *overview.Overview, names map[string]string) overviewData {
-	data := overviewData{Overview: view, Factories: page.Options(names), Words: rangeWords(view.Range)}
+func newOverviewData(view *overview.Overview, spenders map[string]string) overviewData {
+	data := overviewData{Overview: view, Words: rangeWords(view.Range)}
 	data.Refresh = within(view, "/", "range", string(view.Range))
 	for _, over := range overview.OverviewRanges() {
 		data.Ranges = append(data.Ranges, rangeLink{Name: map[overview.OverviewRange]string{
@@ -101,7 +106,7 @@ func newOverviewData(view *overview.Overview, names map[string]string) overviewD
 	data.States = stateRows(view)
 	data.Failures = reasonRows(view)
 	if len(view.Spent) > 0 {
-		data.Spending, data.SpentBy = new(spentChart(view.Spent, view.FactoryUID, names)), spentRows(view)
+		data.Spending, data.SpentBy = new(spentChart(view.Spent, view.FactoryUID, spenders)), spentRows(view)
 	}
 	return data
 }
@@ -390,16 +395,11 @@ type spender struct {
 
 // spentBy are the factories that cost most, and what all the others cost together.
 func spentBy(spent []overview.DaySpending, factory string, names map[string]string) []spender {
-	sums := map[string]int64{}
-	for _, day := range spent {
-		for _, f := range day.Factories {
-			sums[f.UID] += f.CostMicros
-		}
-	}
-	if factory != "" || len(sums) < 2 {
+	dearest := dearestOf(spent)
+	if factory != "" || len(dearest) < 2 {
 		return []spender{{chart.Series{Name: "US dollars", Class: "spent"}, func(day overview.DaySpending) int64 { return day.CostMicros }}}
 	}
-	dearest := slices.SortedFunc(maps.Keys(sums), func(a, b string) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) })
+	others := len(dearest) > spentSeries
 	dearest = dearest[:min(len(dearest), spentSeries)]
 	of := func(belongs func(uid string) bool) func(overview.DaySpending) int64 {
 		return func(day overview.DaySpending) (micros int64) {
@@ -419,11 +419,39 @@ func spentBy(spent []overview.DaySpending, factory string, names map[string]stri
 		}
 		all = append(all, spender{one, of(func(other string) bool { return other == uid })})
 	}
-	if len(sums) > len(dearest) {
-		others := of(func(uid string) bool { return !slices.Contains(dearest, uid) })
-		all = append(all, spender{chart.Series{Name: "Other factories", Class: "spent n5"}, others})
+	if others {
+		rest := of(func(uid string) bool { return !slices.Contains(dearest, uid) })
+		all = append(all, spender{chart.Series{Name: "Other factories", Class: "spent n5"}, rest})
 	}
 	return all
+}
+
+// dearestOf are the factories that something was spent in, those that cost most first.
+func dearestOf(spent []overview.DaySpending) []string {
+	sums := map[string]int64{}
+	for _, day := range spent {
+		for _, f := range day.Factories {
+			sums[f.UID] += f.CostMicros
+		}
+	}
+	return slices.SortedFunc(maps.Keys(sums), func(a, b string) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) })
+}
+
+// spenderNames are the names of the factories that have a colour of their own; those that were deleted
+// have none.
+func (s pages) spenderNames(r *page.Request, spent []overview.DaySpending) (map[string]string, error) {
+	names := map[string]string{}
+	dearest := dearestOf(spent)
+	for _, uid := range dearest[:min(len(dearest), spentSeries)] {
+		f, err := s.Control.GetFactory(r.Context(), r.Caller, uid)
+		switch {
+		case err == nil:
+			names[uid] = f.Name
+		case lineshaft.CodeOf(err) != lineshaft.CodeNotFound:
+			return nil, err
+		}
+	}
+	return names, nil
 }
 
 // about is a duration with no more digits than histograms know.

@@ -193,12 +193,14 @@ func (s *Site) execute(w http.ResponseWriter, r *http.Request, status int, name,
 	return nil
 }
 
-// Done goes to another page after a change, and says there what was done.
+// Done goes to another page after a change, and says there what was done, unless that page shows it.
 func (r *Request) Done(to, notice string) error {
-	http.SetCookie(r.W, &http.Cookie{
-		Name: noticeCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(notice)),
-		Path: "/", HttpOnly: true, Secure: r.site.secure(r.Request), SameSite: http.SameSiteLaxMode, MaxAge: 60,
-	})
+	if notice != "" {
+		http.SetCookie(r.W, &http.Cookie{
+			Name: noticeCookie, Value: base64.RawURLEncoding.EncodeToString([]byte(notice)),
+			Path: "/", HttpOnly: true, Secure: r.site.secure(r.Request), SameSite: http.SameSiteLaxMode, MaxAge: 60,
+		})
+	}
 	http.Redirect(r.W, r.Request, to, http.StatusSeeOther)
 	return nil
 }

@@ -93,7 +93,7 @@ func (s pages) startRun(r *page.Request) error {
 		p, formErr := s.newRunForm(r, data)
 		return r.Again("newrun", p, cmp.Or(formErr, err))
 	}
-	notice := "The run has been started."
+	notice := "" // the page says more about a run that works
 	if started.AtCapacity {
 		notice = s.whyQueued(r.Context(), r.Caller, started.RunID)
 	}
@@ -110,7 +110,7 @@ func (s pages) whyQueued(ctx context.Context, c lineshaft.Caller, runID string) 
 	connected := slices.ContainsFunc(workers, func(w runs.Worker) bool { return w.WorkerHost == run.Config.WorkerHost })
 	switch {
 	case err != nil || run.State != lineshaft.Queued:
-		return "The run has been started."
+		return ""
 	case !connected:
 		return "The run is queued: the worker " + run.Config.WorkerHost + " is not connected."
 	}

@@ -200,8 +200,10 @@ func runOrders() []runOrder {
 // preset is a list that people come for, under its name.
 type preset struct {
 	Name, Title, Href string
-	// Here says that it is the list that is shown.
+	// Here says that it is the list that is shown, in whatever order.
 	Here bool
+	// sort is its own order, in which it ends where nothing else can follow.
+	sort string
 }
 
 // presets are the lists that people come for most, in the order of this one.
@@ -210,14 +212,13 @@ func (v runView) presets(reader string, now time.Time) []preset {
 		{Name: "Active", Title: "Runs that have not ended", Href: runView{Values: url.Values{"state": stateNames(liveStates(nil))}}.Address()},
 		{Name: "Needs an answer", Title: "Runs that wait for someone's answer", Href: runView{}.Address("state", string(lineshaft.Blocked))},
 		{
-			Name: "Failed today", Title: "Runs that have failed since 00:00 UTC",
-			Href: runView{Values: url.Values{"state": stateNames([]lineshaft.RunState{lineshaft.Failed, lineshaft.Errored})}}.Address("since", now.UTC().Format(time.DateOnly)),
+			Name: "Failed today", Title: "Failed runs that ended or changed since 00:00 UTC", sort: "updated",
+			Href: runView{Values: url.Values{"state": stateNames([]lineshaft.RunState{lineshaft.Failed, lineshaft.Errored})}}.Address("since", now.UTC().Format(time.DateOnly), "sort", "updated"),
 		},
 		{Name: "Started by me", Title: "Runs that you have started", Href: runView{}.Address("creator", reader)},
 	}
-	here := v.Address("sort", "")
 	for i := range list {
-		list[i].Here = list[i].Href == here
+		list[i].Here = list[i].Href == v.Address("sort", list[i].sort)
 	}
 	return list
 }
