@@ -20,7 +20,7 @@ func measured() costs {
 		runRows: 9_191, runIndexes: 5_866,
 		acceptsPerCore:       6976 / 2.0, // figure: B1 ingress, 256 connections, postgres
 		startsPerCore:        3730 / 2.0, // figure: B2 ingress that starts runs, 256 connections, postgres
-		endsPerCore:          884 / 2.0,  // figure: B6 queue, 32 slots, postgres
+		endsPerCore:          969 / 2.0,  // figure: B6 queue, 32 slots, postgres
 		coresPerIdleThousand: 2.95 * .05, // figure: B12 200 workers, idle: part of a core, postgres
 	}
 }
