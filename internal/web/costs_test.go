@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/csv"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/factories"
+	"github.com/lineshaft/lineshaft/internal/web/page"
 )
 
 // consume lets the next run use a model and end.
@@ -74,4 +76,25 @@ func TestI2CostsByWhoCausedThem(t *testing.T) {
 	if status, _, _ := h.get("/costs?factory=" + h.factory); status != http.StatusNotFound {
 		t.Errorf("a foreign factory: %d", status)
 	}
+}
+
+// The chart names factories beyond those that a form offers, and a budget has a bar.
+func TestI2CostsOfManyFactories(t *testing.T) {
+	t.Parallel()
+	h := newHooked(t, factories.NewWebhook{})
+	for i := range page.MaxOptions {
+		h.site.factory(fmt.Sprintf("A %03d", i))
+	}
+	far := h.another("Zinc works", "builds")
+	h.automate("Triage", "")
+	far.automate("Picky", "")
+	h.deliver("one", `{}`)
+	h.consume("opus-9", 1000, 2_500_000)
+	far.deliver("two", `{}`)
+	h.consume("opus-9", 1000, 1_000_000)
+	h.shows("/costs", `<th scope="col" class="num">works</th>`, `<th scope="col" class="num">Zinc works</th>`, "!Deleted factory")
+	h.shows("/factories/"+far.factory, "!<meter")
+	budget := lineshaft.Budget{MaxCostMicros: 4_000_000}
+	must(h.control.UpdateFactory(t.Context(), h.admin, far.factory, factories.FactoryChange{DailyBudget: &budget}))
+	h.shows("/factories/"+far.factory, `<meter min="0" max="4000000" value="1000000"`)
 }

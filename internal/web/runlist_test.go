@@ -263,6 +263,9 @@ func TestI2RunListPresets(t *testing.T) {
 		}
 		s.shows(address, `aria-current="page">`+link[2])
 		s.shows(address+"&sort=oldest", `aria-current="page">`+link[2])
+		if link[2] == "Failed today" && !strings.Contains(address, "sort=updated") {
+			t.Errorf("%s walks back through all runs that ever failed", address)
+		}
 		delete(want, link[2])
 	}
 	if len(want) > 0 {

@@ -75,11 +75,10 @@ func (s pages) costsData(r *page.Request) (costData, error) {
 		data.Ranges = append(data.Ranges, link)
 	}
 	data.Export = data.at("/costs/export", data.Days)
-	spenders, err := s.spenderNames(r, costs.Days)
-	if err != nil {
+	if err := s.nameSpenders(r, costs.Days, names); err != nil {
 		return data, err
 	}
-	data.Chart = spentChart(costs.Days, data.Chosen, spenders)
+	data.Chart = spentChart(costs.Days, data.Chosen, names)
 	data.addTables(names)
 	for _, run := range costs.Runs {
 		one := dearRun{ID: run.ID, Title: run.Title, Factory: names[run.FactoryUID], Agent: run.AgentName, State: run.State}

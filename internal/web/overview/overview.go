@@ -69,11 +69,10 @@ func (s pages) overviewPage(r *page.Request) error {
 			return err
 		}
 	}
-	spenders, err := s.spenderNames(r, view.Spent)
-	if err != nil {
+	if err := s.nameSpenders(r, view.Spent, names); err != nil {
 		return err
 	}
-	data := newOverviewData(view, spenders)
+	data := newOverviewData(view, names)
 	data.Factories = page.Options(names)
 	data.BaseURL = s.BaseURL
 	if s.Certificates != nil {
@@ -90,7 +89,7 @@ func (s pages) overviewPage(r *page.Request) error {
 	return r.Render("overview", page.Of("overview", data))
 }
 
-func newOverviewData(view *overview.Overview, spenders map[string]string) overviewData {
+func newOverviewData(view *overview.Overview, names map[string]string) overviewData {
 	data := overviewData{Overview: view, Words: rangeWords(view.Range)}
 	data.Refresh = within(view, "/", "range", string(view.Range))
 	for _, over := range overview.OverviewRanges() {
@@ -106,7 +105,7 @@ func newOverviewData(view *overview.Overview, spenders map[string]string) overvi
 	data.States = stateRows(view)
 	data.Failures = reasonRows(view)
 	if len(view.Spent) > 0 {
-		data.Spending, data.SpentBy = new(spentChart(view.Spent, view.FactoryUID, spenders)), spentRows(view)
+		data.Spending, data.SpentBy = new(spentChart(view.Spent, view.FactoryUID, names)), spentRows(view)
 	}
 	return data
 }
@@ -437,21 +436,23 @@ func dearestOf(spent []overview.DaySpending) []string {
 	return slices.SortedFunc(maps.Keys(sums), func(a, b string) int { return cmp.Or(cmp.Compare(sums[b], sums[a]), cmp.Compare(a, b)) })
 }
 
-// spenderNames are the names of the factories that have a colour of their own; those that were deleted
-// have none.
-func (s pages) spenderNames(r *page.Request, spent []overview.DaySpending) (map[string]string, error) {
-	names := map[string]string{}
+// nameSpenders adds the names of factories that have a colour of their own and are beyond those that a form
+// offers; those that were deleted have none.
+func (s pages) nameSpenders(r *page.Request, spent []overview.DaySpending, names map[string]string) error {
 	dearest := dearestOf(spent)
 	for _, uid := range dearest[:min(len(dearest), spentSeries)] {
+		if names[uid] != "" {
+			continue
+		}
 		f, err := s.Control.GetFactory(r.Context(), r.Caller, uid)
 		switch {
 		case err == nil:
 			names[uid] = f.Name
 		case lineshaft.CodeOf(err) != lineshaft.CodeNotFound:
-			return nil, err
+			return err
 		}
 	}
-	return names, nil
+	return nil
 }
 
 // about is a duration with no more digits than histograms know.

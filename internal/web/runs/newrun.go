@@ -100,7 +100,7 @@ func (s pages) startRun(r *page.Request) error {
 	return r.Done(page.Under("runs", started.RunID), notice)
 }
 
-// whyQueued says what a run waits for.
+// whyQueued says what a run waits for; empty when it does not.
 func (s pages) whyQueued(ctx context.Context, c lineshaft.Caller, runID string) string {
 	run, err := s.Control.GetRun(ctx, c, runID)
 	if err != nil {
