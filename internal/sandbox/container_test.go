@@ -106,7 +106,8 @@ func container(t *testing.T, change func(*sandbox.Options)) *sandbox.Container {
 func contained(t *testing.T, script string) sandbox.Spec {
 	t.Helper()
 	spec := shell(t, script)
-	spec.Env = []string{"PATH=/bin:/run/lineshaft/bin", "HOME=/workspace", "SECRET=two\nlines", "PLAIN=a  'b' \"c\" #d"}
+	// The secret has a capital letter: names of containers are random, and have none.
+	spec.Env = []string{"PATH=/bin:/run/lineshaft/bin", "HOME=/workspace", "SECRET=Two\nlines", "PLAIN=a  'b' \"c\" #d"}
 	spec.Network = sandbox.NetworkNone
 	return spec
 }
@@ -129,7 +130,7 @@ exit 5`)
 		uid = itoa(os.Geteuid())
 	}
 	for _, want := range []string{
-		"/workspace\n" + uid + "\na  'b' \"c\" #d\ntwo\nlines\n", "workspace ok\ntmp ok\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\nlo\nfrom outside\n",
+		"/workspace\n" + uid + "\na  'b' \"c\" #d\nTwo\nlines\n", "workspace ok\ntmp ok\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\nlo\nfrom outside\n",
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("%q is missing in\n%s", want, out)
@@ -319,7 +320,7 @@ esac
 	spec.Network = sandbox.NetworkFull
 	spec.Limits = sandbox.Limits{MemoryBytes: 1 << 30, Processes: 100, CPUs: 1.5, FileBytes: 1 << 20, DiskBytes: 1 << 30}
 	exit, out := run(t, s, spec) // it says that the kernel ended it
-	if exit.Code != 3 || exit.Reason != sandbox.ReasonMemory || !strings.Contains(out, "HOME=/workspace\nPLAIN=a  'b' \"c\" #d\nPWD=/workspace\nran\n") || strings.Contains(out, "two") {
+	if exit.Code != 3 || exit.Reason != sandbox.ReasonMemory || !strings.Contains(out, "HOME=/workspace\nPLAIN=a  'b' \"c\" #d\nPWD=/workspace\nran\n") || strings.Contains(out, "Two") {
 		t.Errorf("got %+v, %q", exit, out)
 	}
 	asked, err := os.ReadFile(filepath.Join(dir, "run"))
@@ -335,7 +336,7 @@ esac
 			t.Errorf("%q is missing in %q", want, args)
 		}
 	}
-	if slices.Contains(args, "--network") || slices.Contains(args, "--userns") || strings.Contains(string(asked), "two") {
+	if slices.Contains(args, "--network") || slices.Contains(args, "--userns") || strings.Contains(string(asked), "Two") {
 		t.Errorf("too much in %q", args)
 	}
 	removed, err := os.ReadFile(filepath.Join(dir, "rm"))
