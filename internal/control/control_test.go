@@ -29,14 +29,18 @@ type bench struct {
 	clock *clock
 }
 
-// each runs fn with a fresh control plane on every engine, or on SQLite where it is about
-// rules alone.
+// each runs fn with a fresh control plane on every engine. Where it is about rules alone,
+// make test has SQLite, and make test-all the other.
 func each(t *testing.T, fn func(b *bench), settings ...func(*base.Config)) {
 	t.Helper()
 	if rulesAlone() {
-		t.Run("sqlite", func(t *testing.T) {
+		engine, database := "sqlite", storetest.SQLite
+		if os.Getenv("LINESHAFT_TEST_ALL") != "" {
+			engine, database = "postgres", storetest.Postgres
+		}
+		t.Run(engine, func(t *testing.T) {
 			t.Parallel()
-			fn(open(t, storetest.SQLite(t), settings...))
+			fn(open(t, database(t), settings...))
 		})
 		return
 	}
@@ -45,7 +49,7 @@ func each(t *testing.T, fn func(b *bench), settings ...func(*base.Config)) {
 
 // ruleFiles have tests that ask what is allowed and what is answered. Nothing in them is
 // about locks, order, time or several nodes, and their SQL has tests on both engines in
-// internal/store; make test-all also runs them on both.
+// internal/store.
 const ruleFiles = " agent attention automation automationdraft backtest case childattack definition definitioncheck definitionpublished " +
 	"definitionrevision definitionround definitionwebhook dispatch environment factory keyowner layers modelkey needs notificationaccess notificationchange " +
 	"outsideattack overview permission prepare repository repositorylook repositorypush schedule schedulefires skill skillgit skilllist testfilter title " +
@@ -53,9 +57,6 @@ const ruleFiles = " agent attention automation automationdraft backtest case chi
 
 // rulesAlone says whether the test that calls is in one of them.
 func rulesAlone() bool {
-	if os.Getenv("LINESHAFT_TEST_ALL") != "" {
-		return false
-	}
 	callers := make([]uintptr, 16)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
 	for {
