@@ -47,6 +47,36 @@ test("I-2 a run that waits opens at its question with its title in sight, on a p
   await worker.end();
 });
 
+test("I-2 j and k lead through a log from what is on the screen, and a live run leaves you there", async () => {
+  const worker = await Worker.claim(server, { title: "Is read by keyboard" });
+  await worker.tell(...paragraphs(40), call("c1", "Bash", { command: "make" }), result("c1", "made"), ...paragraphs(3));
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto(`/runs/${worker.runID}`);
+  const last = page.locator("#log > .item").last(), focused = page.locator("#log > .item:focus, #log > .item:has(:focus)");
+  await inSight(last);
+  await page.keyboard.press("k");
+  assert.ok(await last.evaluate((one) => one === document.activeElement), "k begins with the last entry on the screen");
+  for (let n = 0; n < 3; n++) await page.keyboard.press("k");
+  assert.equal(await focused.locator("summary:focus").count(), 1, "the stop of a tool call is what unfolds it");
+  await page.keyboard.press("k");
+  assert.match(await focused.textContent(), /paragraph 39/);
+  await inSight(focused);
+  await worker.tell(...paragraphs(60));
+  await page.locator("#jump").waitFor();
+  await page.waitForFunction(() => document.querySelectorAll("#log > .item").length > 100);
+  await inSight(focused);
+  assert.match(await focused.textContent(), /paragraph 39/);
+  await worker.end();
+  await over(page);
+  await page.goto("/runs"); // or the browser would show the same place of the page again
+  await page.goto(`/runs/${worker.runID}`);
+  await page.keyboard.press("j");
+  await inSight(focused);
+  assert.equal(await focused.evaluate((one) => [...one.parentElement.children].indexOf(one)), 0);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("I-2 the bar has the one thing to do now: answer, cancel, run again or redeliver", async () => {
   const { page, context, complaints } = await member(browser, server.url, { viewport: { width: 1280, height: 500 } });
   const bar = page.locator("#now"), actions = bar.locator(".button, button");

@@ -97,13 +97,15 @@
   });
 
   const places = { o: "/", r: "/runs", d: "/deliveries", c: "/costs", f: "/factories", a: "/automations", w: "/webhooks", n: "/notifications", s: "/schedules" };
-  // Each row is one stop: what it unfolds, its link, or itself where its name leads nowhere.
+  // Each row is one stop: what it unfolds, its link, or itself where its name leads nowhere. Inside a run the first is
+  // one that is on the screen.
   const step = (by) => {
-    const rows = [...document.querySelectorAll("table.list tbody tr, .delivery, .attention li")].filter((row) => row.checkVisibility());
+    const rows = [...document.querySelectorAll("table.list tbody tr, .delivery, .attention li, #log > .item")].filter((row) => row.checkVisibility());
+    const seen = log ? rows.filter((row) => row.getBoundingClientRect().top < innerHeight && row.getBoundingClientRect().bottom > 0) : rows;
     const at = rows.findIndex((row) => row.contains(document.activeElement));
-    const row = rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(Math.max(at + by, 0), rows.length - 1)];
+    const row = at < 0 ? seen.at(by > 0 ? 0 : -1) : rows[Math.min(Math.max(at + by, 0), rows.length - 1)];
     if (!row) return;
-    const stop = row.querySelector(":scope > summary, td.main summary") ?? row.querySelector("td.main a, li > a");
+    const stop = row.querySelector(":scope > summary, td.main summary, :scope > details > summary") ?? row.querySelector("td.main a, li:not(.item) > a");
     if (!stop) row.tabIndex = -1;
     (stop ?? row).focus();
   };

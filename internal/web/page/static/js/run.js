@@ -396,6 +396,8 @@
     if (!stopped && following !== atEnd() && (following ? up : back)) follow(!following);
   }, { passive: true });
   addEventListener("wheel", (event) => { if (event.deltaY < 0 && page.scrollHeight > innerHeight) follow(false); }, { passive: true });
+  // What the keyboard has reached stays where it is, unless it is the last.
+  log.addEventListener("focusin", ({ target }) => { if (target.matches(":focus-visible") && !log.lastElementChild.contains(target)) follow(false); });
   new ResizeObserver(() => following && !ended && toEnd()).observe(log);
   document.addEventListener("visibilitychange", () => {
     if (!document.hidden && stopped && following) jump();
