@@ -274,7 +274,11 @@ func TestOverviewCountsWhatIsActive(t *testing.T) {
 		want(b.admin, 2, 1, time.Hour)
 		want(b.caller(lineshaft.RoleViewer, "f1", "f2"), 1, 1, time.Hour)
 		want(b.caller(lineshaft.RoleViewer, "f2"), 0, 0, 0)
+		must[bool](b)(b.s.SettleRuns(b.Context()))
+		want(b.admin, 2, 1, time.Hour)
 		b.end(b.claim(1)[0], lineshaft.Succeeded)
+		want(b.admin, 1, 1, 0) // one of those that are settled has changed
+		must[bool](b)(b.s.SettleRuns(b.Context()))
 		want(b.admin, 1, 1, 0)
 	})
 }

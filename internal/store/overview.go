@@ -25,13 +25,8 @@ func union(parts []string) string { return strings.Join(parts, " UNION ALL ") }
 func (s *Store) CountActive(ctx context.Context, factories []string, states []lineshaft.RunState, limit int) (map[lineshaft.RunState]int, error) {
 	counts := map[lineshaft.RunState]int{}
 	if len(factories) == 0 {
-		for _, state := range states {
-			only := lineshaft.RunFilter{States: []lineshaft.RunState{state}}
-			ids, err := s.findRuns(ctx, RunScan{Filter: only, Sort: lineshaft.SortUpdated, Limit: limit})
-			if err != nil {
-				return nil, fmt.Errorf("count active runs: %w", err)
-			}
-			counts[state] = len(ids)
+		if err := s.countAll(ctx, states, limit, counts); err != nil {
+			return nil, fmt.Errorf("count active runs: %w", err)
 		}
 		return counts, nil
 	}
@@ -59,6 +54,29 @@ func (s *Store) CountRuns(ctx context.Context, factories []string, f lineshaft.R
 	return counts, nil
 }
 
+// countAll counts the runs of all factories: those that are settled in the list, the others as they are.
+func (s *Store) countAll(ctx context.Context, states []lineshaft.RunState, limit int, counts map[lineshaft.RunState]int) error {
+	if s.upgrading.Load() { // not all that are settled are in the list
+		for _, state := range states {
+			only := lineshaft.RunFilter{States: []lineshaft.RunState{state}}
+			ids, err := s.findRuns(ctx, RunScan{Filter: only, Sort: lineshaft.SortUpdated, Limit: limit})
+			if err != nil {
+				return err
+			}
+			counts[state] = len(ids)
+		}
+		return nil
+	}
+	var v values
+	for _, state := range states {
+		v.typed([]string{"TEXT"}, string(state))
+	}
+	return s.addCounts(ctx, fmt.Sprintf(`WITH v (state) AS (VALUES %s) SELECT v.state, (SELECT COUNT(*) FROM (SELECT 1 FROM run_list
+			WHERE %s AND %s ORDER BY state DESC, updated_at DESC LIMIT %d) AS s) AS n FROM v
+		UNION ALL SELECT r.state, COUNT(*) AS n FROM %s WHERE r.state IN (SELECT state FROM v) GROUP BY r.state`,
+		v.text.String(), fmt.Sprintf(s.d.follow, "run_list.state", "v.state"), unchanged("run_list.id"), limit, s.d.backlog), v.args, limit, counts)
+}
+
 // countIn adds to the counts the runs of some factories.
 func (r reader) countIn(
 	ctx context.Context, factories []string, states []lineshaft.RunState, limit int, counts map[lineshaft.RunState]int,
@@ -72,7 +90,12 @@ func (r reader) countIn(
 				arg(string(state)), arg(factory), arg(string(state)), limit))
 		}
 	}
-	return r.each(ctx, union(parts), args, func(scan rowScan) error {
+	return r.addCounts(ctx, union(parts), args, limit, counts)
+}
+
+// addCounts adds the numbers of a query to those of their states.
+func (r reader) addCounts(ctx context.Context, query string, args []any, limit int, counts map[lineshaft.RunState]int) error {
+	return r.each(ctx, query, args, func(scan rowScan) error {
 		var state lineshaft.RunState
 		var n int
 		err := scan(&state, &n)
