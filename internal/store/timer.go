@@ -116,39 +116,11 @@ func (r reader) timers(ctx context.Context, where string, args ...any) ([]Timer,
 	})
 }
 
-// Fire is a slot of a timer that has fired.
-type Fire struct {
-	Owner string
-	Slot  string
-	// At is when the slot was due.
-	At time.Time
-	// RunID is empty when no run was started.
-	RunID string
-}
-
-// ClaimFire records that a slot fires now; false says that it has fired before.
-func (tx *Tx) ClaimFire(ctx context.Context, f Fire) (first bool, err error) {
-	n, err := tx.exec(ctx, "INSERT INTO fires (owner, slot, at, run_id) VALUES ($1, $2, $3, $4) ON CONFLICT (owner, slot) DO NOTHING",
-		f.Owner, f.Slot, micros(f.At), f.RunID)
-	if err != nil {
-		return false, fmt.Errorf("claim fire: %w", err)
-	}
-	return n == 1, nil
-}
-
-// SetFireRun records which run a slot has started.
-func (tx *Tx) SetFireRun(ctx context.Context, f Fire) error {
-	return tx.do(ctx, "set run of fire", "UPDATE fires SET run_id = $3 WHERE owner = $1 AND slot = $2", f.Owner, f.Slot, f.RunID)
-}
-
-// GetFire reads the result of a slot; nil if it has not fired, or long ago.
-func (r reader) GetFire(ctx context.Context, owner, slot string) (*Fire, error) {
-	f := Fire{Owner: owner, Slot: slot}
-	found, err := r.look(ctx, "read fire", "SELECT at, run_id FROM fires WHERE owner = $1 AND slot = $2", []any{owner, slot}, toTime(&f.At), &f.RunID)
-	if !found {
-		return nil, err
-	}
-	return &f, nil
+// ClaimFire records that a slot of a timer, which was due at a time, fires now; false says that it has fired before.
+func (tx *Tx) ClaimFire(ctx context.Context, owner, slot string, at time.Time) (first bool, err error) {
+	n, err := tx.count(ctx, "claim fire", "INSERT INTO fires (owner, slot, at, run_id) VALUES ($1, $2, $3, '') ON CONFLICT (owner, slot) DO NOTHING",
+		owner, slot, micros(at))
+	return n == 1, err
 }
 
 // DeleteFires forgets slots that were due before a time, up to a limit, but none that

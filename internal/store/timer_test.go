@@ -132,7 +132,7 @@ func TestF6ASlotIsClaimedOnce(t *testing.T) {
 			for slot := range 10 {
 				var first bool
 				err := s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) (err error) {
-					first, err = tx.ClaimFire(ctx, store.Fire{Owner: "o", Slot: fmt.Sprint(slot), At: at})
+					first, err = tx.ClaimFire(ctx, "o", fmt.Sprint(slot), at)
 					return err
 				})
 				if err != nil {
@@ -151,16 +151,6 @@ func TestF6ASlotIsClaimedOnce(t *testing.T) {
 		if sum != 10 {
 			t.Errorf("ten slots were claimed %d times", sum)
 		}
-		write(t, s, func(ctx context.Context, tx *store.Tx) error {
-			return tx.SetFireRun(ctx, store.Fire{Owner: "o", Slot: "3", RunID: "r"})
-		})
-		fire, err := s.GetFire(t.Context(), "o", "3")
-		if err != nil || *fire != (store.Fire{Owner: "o", Slot: "3", At: at, RunID: "r"}) {
-			t.Errorf("%+v %v", fire, err)
-		}
-		if none, err := s.GetFire(t.Context(), "p", "3"); err != nil || none != nil {
-			t.Errorf("%+v %v", none, err)
-		}
 	})
 }
 
@@ -174,7 +164,7 @@ func TestF6OldFiresAreForgotten(t *testing.T) {
 		write(t, s, func(ctx context.Context, tx *store.Tx) error {
 			for _, owner := range []string{"behind", "ahead", "paused", "gone"} {
 				for _, age := range []time.Duration{10 * day, 9 * day, 8 * day, day} {
-					if _, err := tx.ClaimFire(ctx, store.Fire{Owner: owner, Slot: age.String(), At: now.Add(-age)}); err != nil {
+					if _, err := tx.ClaimFire(ctx, owner, age.String(), now.Add(-age)); err != nil {
 						return err
 					}
 				}
@@ -191,13 +181,15 @@ func TestF6OldFiresAreForgotten(t *testing.T) {
 		if total != 10 { // three of three owners, and the one of behind before its timer
 			t.Errorf("%d were forgotten", total)
 		}
-		for owner, want := range map[string][]bool{"behind": {false, true, true, true}, "ahead": {false, false, false, true}, "gone": {false, false, false, true}} {
+		for owner, kept := range map[string][]bool{"behind": {false, true, true, true}, "ahead": {false, false, false, true}, "gone": {false, false, false, true}} {
 			for i, age := range []time.Duration{10 * day, 9 * day, 8 * day, day} {
-				fire, err := s.GetFire(t.Context(), owner, age.String())
-				must(t, err)
-				if (fire != nil) != want[i] {
-					t.Errorf("the slot of %s from %s ago: %+v", owner, age, fire)
-				}
+				write(t, s, func(ctx context.Context, tx *store.Tx) error {
+					forgotten, err := tx.ClaimFire(ctx, owner, age.String(), now)
+					if forgotten == kept[i] {
+						t.Errorf("the slot of %s from %s ago: forgotten: %t", owner, age, forgotten)
+					}
+					return err
+				})
 			}
 		}
 	})
@@ -246,7 +238,6 @@ func TestF6StatementsFollowAnIndex(t *testing.T) {
 			"schedule": {1, func(ctx context.Context) error { return second(s.GetSchedule(ctx, "s7")) }, nil},
 			"due":      {10, func(ctx context.Context) error { return second(s.DueTimers(ctx, late, 10)) }, nil},
 			"factory":  {5, func(ctx context.Context) error { return second(s.ListTimers(ctx, "f7")) }, nil},
-			"fire":     {1, func(ctx context.Context) error { return second(s.GetFire(ctx, "schedule/s7", "100000007")) }, nil},
 		} {
 			t.Log(name)
 			must(t, look.read(t.Context()))
@@ -260,9 +251,6 @@ func TestF6StatementsFollowAnIndex(t *testing.T) {
 			}},
 			"take": {3, nil, func(ctx context.Context, tx *store.Tx) error {
 				return second(tx.TakeTimers(ctx, []string{"schedule/s7", "schedule/s8", "automation/u9"}, late))
-			}},
-			"run": {1, nil, func(ctx context.Context, tx *store.Tx) error {
-				return tx.SetFireRun(ctx, store.Fire{Owner: "schedule/s7", Slot: "100000007"})
 			}},
 			"note":     {1, nil, func(ctx context.Context, tx *store.Tx) error { return tx.NoteSpawn(ctx, "s7", late, "") }},
 			"schedule": {1, nil, func(ctx context.Context, tx *store.Tx) error { return tx.DeleteSchedule(ctx, "s7") }},

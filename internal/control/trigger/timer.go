@@ -130,7 +130,7 @@ func (s *Triggers) takeTimers(ctx context.Context, tx *store.Tx, due []store.Tim
 // prepareFire finds the slot that fires, claims it, and drafts its run.
 func (s *Triggers) prepareFire(ctx context.Context, tx *store.Tx, timer store.Timer, now time.Time) (*firing, error) {
 	f := newFiring(timer, now)
-	first, err := tx.ClaimFire(ctx, store.Fire{Owner: timer.Owner, Slot: f.slot.Name, At: f.slot.At})
+	first, err := tx.ClaimFire(ctx, timer.Owner, f.slot.Name, f.slot.At)
 	if err != nil || !first || f.problem != "" {
 		return f, err
 	}
@@ -190,9 +190,6 @@ func (b *starter) forTimer(ctx context.Context, f *firing, now time.Time) error 
 	f.start.Draft = func() (*store.NewRun, []lineshaft.Attachment) { return f.run, nil }
 	started, err := b.Start(ctx, *f.start)
 	if err != nil {
-		return err
-	}
-	if err := b.Tx.SetFireRun(ctx, store.Fire{Owner: f.timer.Owner, Slot: f.slot.Name, RunID: started.RunID}); err != nil {
 		return err
 	}
 	// A run that was skipped because the last is still live says so itself.

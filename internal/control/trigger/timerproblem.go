@@ -35,7 +35,7 @@ func (s *Triggers) passOver(ctx context.Context, timer store.Timer, cause error)
 			return err
 		}
 		f := newFiring(taken[0], now)
-		if _, err := tx.ClaimFire(ctx, store.Fire{Owner: timer.Owner, Slot: f.slot.Name, At: f.slot.At}); err != nil {
+		if _, err := tx.ClaimFire(ctx, timer.Owner, f.slot.Name, f.slot.At); err != nil {
 			return err
 		}
 		f.problem = problemText(cause)
