@@ -32,9 +32,9 @@ export const looks = (...rest) => onceOn(looking, ...rest);
 export const everything = Boolean(process.env.LINESHAFT_TEST_ALL || process.env.LINESHAFT_SOAK);
 
 // Chromium as people have it draws its windows even when nobody sees them, which costs several times what
-// a page does. Without windows the pages are the same; make test-all has both.
+// a page does. Without windows the pages are the same; make soak has both.
 const programs = ["/usr/bin/chromium-headless-shell", "/usr/bin/chromium"];
-if (everything || pictures || process.env.LINESHAFT_SCREENS) programs.reverse();
+if (process.env.LINESHAFT_SOAK || pictures || process.env.LINESHAFT_SCREENS) programs.reverse();
 
 export function launch() {
   return chromium.launch({
