@@ -1,11 +1,16 @@
 package control_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
+	"github.com/lineshaft/lineshaft/internal/control/base"
+	"github.com/lineshaft/lineshaft/internal/store/storetest"
 )
 
 // Turns that end together end each as they would alone: plain ones, ones with a
@@ -61,4 +66,44 @@ func TestR1TurnsThatEndTogether(t *testing.T) {
 			b.sound(runID)
 		}
 	})
+}
+
+// Runs that a forgotten session of the database holds do not keep others from reporting and
+// ending, however often their workers try.
+func TestX1LockedRunsHoldUpNobodyElse(t *testing.T) {
+	t.Parallel()
+	database := storetest.Postgres(t)
+	b := open(t, database)
+	_, one := b.working(lineshaft.NewRun{})
+	_, two := b.working(lineshaft.NewRun{})
+	freeID, free := b.working(lineshaft.NewRun{})
+	held := storetest.HoldBy(t, database, "SELECT 1 FROM runs WHERE execution_id IN ($1, $2) FOR UPDATE", one.ExecutionID, two.ExecutionID)
+	ctx, leave := context.WithCancel(b.Context())
+	var stuck sync.WaitGroup
+	defer stuck.Wait()
+	defer leave()
+	for range base.BatchesAtOnce("postgres") {
+		for _, job := range []lineshaft.Job{one, two} {
+			stuck.Go(func() {
+				for ctx.Err() == nil { // as their workers do
+					_, err := b.s.Report(ctx, []lineshaft.Report{{ExecutionRef: job.ExecutionRef, First: 1, Events: b.outputs(1, 1)}})
+					if ctx.Err() == nil && lineshaft.CodeOf(err) != lineshaft.CodeUnavailable {
+						b.Errorf("a report for a locked run: %v", err)
+					}
+				}
+			})
+		}
+	}
+	held.Waiting()
+	soon, cancel := context.WithTimeout(b.Context(), 25*time.Second) // a batch that waited to its end would take 30
+	defer cancel()
+	refused, err := b.s.Report(soon, []lineshaft.Report{{ExecutionRef: free.ExecutionRef, First: 1, Events: b.outputs(1, 1)}})
+	wantCode(b, errors.Join(append(refused, err)...), "")
+	_, err = b.s.EndTurn(soon, free.ExecutionRef, lineshaft.TurnResult{State: lineshaft.Succeeded})
+	wantCode(b, err, "")
+	b.want(freeID, lineshaft.Succeeded)
+	leave()
+	stuck.Wait()
+	held.Release()
+	wantCode(b, b.report(lineshaft.Report{ExecutionRef: one.ExecutionRef, First: 1, Events: b.outputs(1, 1)}), "")
 }

@@ -349,6 +349,23 @@ func TestR2BlockedAndBack(t *testing.T) {
 	})
 }
 
+// A report can come late, after the one that was sent again and others after it: what it marks
+// is no longer so.
+func TestX3LateReportMarksNothing(t *testing.T) {
+	t.Parallel()
+	each(t, func(b *bench) {
+		runID, job := b.working(lineshaft.NewRun{})
+		asks := lineshaft.Report{ExecutionRef: job.ExecutionRef, First: 1, Events: b.outputs(1, 1), Blocked: true}
+		wantCode(b, b.report(asks), "")
+		b.want(runID, lineshaft.Blocked)
+		wantCode(b, b.report(lineshaft.Report{ExecutionRef: job.ExecutionRef, First: 2, Events: b.outputs(2, 2), Unblocked: true}), "")
+		b.want(runID, lineshaft.InProgress)
+		wantCode(b, b.report(asks), "")
+		b.want(runID, lineshaft.InProgress)
+		b.sound(runID)
+	})
+}
+
 // Output does not count as an update of the run, a move does.
 func TestR4OutputIsNoUpdate(t *testing.T) {
 	t.Parallel()

@@ -51,9 +51,8 @@ type dialect struct {
 	// lockNames locks names in their order before the rows behind them: transactions
 	// that need several then wait for each other instead of in a circle.
 	lockNames string
-	// hurry keeps a transaction from waiting for a table that others use: those who come
-	// later would queue behind it.
-	hurry string
+	// waits bounds how many milliseconds a transaction waits for a lock. SQLite has none.
+	waits string
 	// ownLists asks for the right to settle lists, until the transaction ends.
 	ownLists string
 	// settlesLogs says that deliveries are put into the logs of their webhooks some time after
@@ -135,7 +134,7 @@ func postgresDialect() *dialect {
 		lockFactory:  "SELECT pg_advisory_xact_lock(hashtextextended($1, 7001))",
 		shareFactory: "SELECT pg_advisory_xact_lock_shared(hashtextextended(uid, 7001)) FROM (VALUES %s) AS v (uid)",
 		lockNames:    "SELECT pg_advisory_xact_lock(hashtextextended(name, 7002)) FROM (VALUES %s) AS v (name)",
-		hurry:        "SET LOCAL lock_timeout = 50",
+		waits:        "SET LOCAL lock_timeout = %d",
 		ownLists:     "SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), 7003))",
 		backlog: "(SELECT DISTINCT run_id FROM run_backlog) AS c " +
 			"CROSS JOIN LATERAL (SELECT * FROM runs WHERE id = c.run_id LIMIT 1) AS r",

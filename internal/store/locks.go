@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Two transactions that wait for each other's locks cost a second and one of them its
@@ -26,6 +27,15 @@ import (
 //  10. what factories spent, by uid (AddSpending).
 //
 // Claims and sweeps pass over what is locked. SQLite has one writer and no locks.
+
+// WaitAtMost bounds how long each of the next statements waits for a lock. One that waits longer
+// is LockedOut.
+func (tx *Tx) WaitAtMost(ctx context.Context, d time.Duration) error {
+	if tx.d.waits == "" {
+		return nil
+	}
+	return tx.send(ctx, "bound waits for locks", fmt.Sprintf(tx.d.waits, d.Milliseconds()))
+}
 
 // KeyUse is a concurrency key that a transaction is about to use.
 type KeyUse struct {

@@ -79,7 +79,7 @@ func (t *pgTx) await(ctx context.Context) error {
 	}
 	answers, err := t.trip(ctx, sent{})
 	if err == nil {
-		err = t.note(translate(answers.Close()))
+		err = t.note(answers.Close())
 	}
 	return err
 }
@@ -122,8 +122,10 @@ func (t *pgTx) end(answers pgx.BatchResults, what string, err error) error {
 	return t.note(fmt.Errorf("%s: %w", what, translate(err)))
 }
 
-// note keeps the first error: the server refuses everything after it, also what hides it.
+// note keeps the first error, as one of ours: the server refuses everything after it, also what
+// hides it, and the work may have passed over it.
 func (t *pgTx) note(err error) error {
+	err = translate(err)
 	if t.failed == nil {
 		t.failed = err
 	}

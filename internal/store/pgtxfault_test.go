@@ -152,3 +152,24 @@ func TestD2HiddenFailureOfWhatIsSent(t *testing.T) {
 		}
 	})
 }
+
+// Work may pass over an error that PostgreSQL does not: the transaction then ends with that
+// error, as one of ours.
+func TestD2ErrorThatIsPassedOverIsOurs(t *testing.T) {
+	t.Parallel()
+	s, err := store.Open(t.Context(), store.Options{Database: storetest.Postgres(t)})
+	must(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	err = s.Write(t.Context(), func(ctx context.Context, tx *store.Tx) error {
+		for range 2 {
+			_, _ = tx.Exec(ctx, putSetting, "twice", "")
+		}
+		return nil
+	})
+	if lineshaft.CodeOf(err) != lineshaft.CodeConflict {
+		t.Errorf("got %v, want a conflict", err)
+	}
+	if got := values(t, s, "twice"); got[0] != "" {
+		t.Errorf("%q was stored", got)
+	}
+}

@@ -17,6 +17,9 @@ const belowSetting = "lists/below"
 // example: a wait to drop an index holds up all others.
 const dropPause = time.Minute
 
+// dropWait is how long to wait for it: those who come later queue behind.
+const dropWait = 50 * time.Millisecond
+
 // dropOldSearch does nothing on PostgreSQL, where the index of words stayed.
 const dropOldSearch = "DROP TABLE IF EXISTS run_search_before"
 
@@ -89,10 +92,8 @@ func (s *Store) endUpgrade(ctx context.Context) error {
 	}
 	for _, name := range oldIndexes {
 		err := s.Write(ctx, func(ctx context.Context, tx *Tx) error {
-			if tx.d.hurry != "" {
-				if _, err := tx.exec(ctx, tx.d.hurry); err != nil {
-					return err
-				}
+			if err := tx.WaitAtMost(ctx, dropWait); err != nil {
+				return err
 			}
 			return tx.do(ctx, "drop index "+name, "DROP INDEX IF EXISTS "+name)
 		})

@@ -73,7 +73,7 @@ func translatePostgres(err *pgconn.PgError) error {
 		return &lineshaft.Error{Code: lineshaft.CodeConflict, Message: "it exists already", Cause: err}
 	case err.Code == "22021": // a NUL or bytes that are not UTF-8, which SQLite would take
 		return &lineshaft.Error{Code: lineshaft.CodeInvalidRequest, Message: "text must be UTF-8 without NUL characters", Cause: err}
-	case retryable(err):
+	case retryable(err), err.Code == lockTimeout:
 		return lineshaft.Unavailable(err, "the database was busy with the same rows; try again")
 	case err.Code == "57P01": // the server, or its operator, has closed the connection
 		return lineshaft.Unavailable(fmt.Errorf("%w: %w", errBroken, err), "the database does not answer; try again")
@@ -94,6 +94,6 @@ func retryable(err error) bool {
 // IsNoRows says that a look-up found nothing, as opposed to an unreachable store.
 func IsNoRows(err error) bool { return errors.Is(err, errNoRows) }
 
-// Deadlocked says that a transaction was given up because it and others waited for
-// each other, as opposed to an unreachable store.
-func Deadlocked(err error) bool { return retryable(err) }
+// LockedOut says that a transaction was given up for the locks of others, as opposed to an
+// unreachable store.
+func LockedOut(err error) bool { return retryable(err) || tableInUse(err) }

@@ -33,9 +33,10 @@ type Gathering[T any] struct {
 }
 
 // OneIsToBlame says that a batch failed although the database answers: one of its items
-// is the cause. Each is then tried alone, so that it holds up nobody else.
+// is the cause, itself or by a lock that it needs. Each is then tried alone, so that it holds
+// up nobody else.
 func OneIsToBlame(ctx context.Context, err error) bool {
-	return err != nil && ctx.Err() == nil && (lineshaft.CodeOf(err) != lineshaft.CodeUnavailable || store.Deadlocked(err))
+	return err != nil && ctx.Err() == nil && (lineshaft.CodeOf(err) != lineshaft.CodeUnavailable || store.LockedOut(err))
 }
 
 // gathered is one caller's item.

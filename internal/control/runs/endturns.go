@@ -3,6 +3,7 @@ package runs
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/lineshaft/lineshaft"
 	"github.com/lineshaft/lineshaft/internal/control/base"
@@ -12,6 +13,13 @@ import (
 
 // maxSaidBatch bounds the reports and the ends of turns in one transaction.
 const maxSaidBatch = 64
+
+// lockWait is how long executions that speak together wait for the run of one of them, which a
+// forgotten session of the database may hold, and lockRetry how long each then waits alone.
+const (
+	lockWait  = time.Second
+	lockRetry = 100 * time.Millisecond
+)
 
 // said is what executions said, on its way into the store: the reports of one call, or the
 // end of a turn.
@@ -70,8 +78,15 @@ func plainEnd(result lineshaft.TurnResult) bool {
 
 // take writes what executions said at the same time in one transaction, in a few statements
 // for all of them: their starts, their events and plain ends of turns.
-func (s *Runs) take(ctx context.Context, take func() []*said) {
-	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return s.takeAll(ctx, tx, take()) })
+func (s *Runs) take(ctx context.Context, take func() []*said) { s.takeWithin(ctx, lockWait, take) }
+
+func (s *Runs) takeWithin(ctx context.Context, wait time.Duration, take func() []*said) {
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.WaitAtMost(ctx, wait); err != nil {
+			return err
+		}
+		return s.takeAll(ctx, tx, take())
+	})
 	words := take()
 	blame := len(words) > 1 && base.OneIsToBlame(ctx, err)
 	for _, w := range words {
@@ -82,7 +97,7 @@ func (s *Runs) take(ctx context.Context, take func() []*said) {
 				w.err = err
 			} // else it is tried alone
 		case blame:
-			s.take(ctx, func() []*said { return []*said{w} })
+			s.takeWithin(ctx, lockRetry, func() []*said { return []*said{w} })
 		default:
 			w.err = err
 		}

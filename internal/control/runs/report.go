@@ -116,6 +116,8 @@ func (s *Runs) takeReport(ctx context.Context, tx *store.Tx, b *batch, r linesha
 	if r.First > e.LastNumber+1 {
 		return lineshaft.Conflict("events %d to %d of execution %s are missing", e.LastNumber+1, r.First-1, e.ID)
 	}
+	// A report that comes after a later one has nothing new, and what it marks is no longer so.
+	late := r.First <= e.LastNumber && r.First+int64(len(r.Events)) <= e.LastNumber+1
 	drafts := b.events[h.ID]
 	now := s.Store.Now()
 	if r.Started && h.State == lineshaft.Claimed {
@@ -135,7 +137,9 @@ func (s *Runs) takeReport(ctx context.Context, tx *store.Tx, b *batch, r linesha
 		}
 		drafts = append(drafts, taken...)
 	}
-	drafts = append(drafts, s.takeBlocking(tx, h, r, now)...)
+	if !late {
+		drafts = append(drafts, s.takeBlocking(tx, h, r, now)...)
+	}
 	b.events[h.ID], b.changed[e.ID] = drafts, true
 	return nil
 }

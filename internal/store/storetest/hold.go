@@ -6,16 +6,22 @@ import (
 	"time"
 )
 
-// Held is a PostgreSQL table that nobody else can read or write, so that a test can
-// decide what happens between two statements.
+// Held is what nobody else can have in PostgreSQL, such as a table, so that a test can decide
+// what happens between two statements.
 type Held struct {
 	t  *testing.T
 	db *sql.DB
 	tx *sql.Tx
 }
 
-// Hold takes a table until Release.
+// Hold takes a table until Release: nobody else can read or write it.
 func Hold(t *testing.T, database, table string) *Held {
+	t.Helper()
+	return HoldBy(t, database, "LOCK TABLE "+table+" IN ACCESS EXCLUSIVE MODE")
+}
+
+// HoldBy takes what a statement locks until Release.
+func HoldBy(t *testing.T, database, statement string, args ...any) *Held {
 	t.Helper()
 	h := &Held{t: t, db: connect(t, database)}
 	tx, err := h.db.BeginTx(t.Context(), nil)
@@ -24,7 +30,7 @@ func Hold(t *testing.T, database, table string) *Held {
 	}
 	t.Cleanup(func() { _ = tx.Rollback() })
 	h.tx = tx
-	h.Change("LOCK TABLE " + table + " IN ACCESS EXCLUSIVE MODE")
+	h.Change(statement, args...)
 	return h
 }
 
@@ -36,22 +42,21 @@ func (h *Held) Change(statement string, args ...any) {
 	}
 }
 
-// Waiting returns once someone waits for the table.
+// Waiting returns once someone waits for it.
 func (h *Held) Waiting() {
 	h.t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	limit := time.After(time.Minute)
 	for waiting := false; !waiting; {
-		row := h.db.QueryRowContext(h.t.Context(), `SELECT EXISTS (SELECT 1 FROM pg_locks l JOIN pg_database d ON d.oid = l.database
-			WHERE d.datname = current_database() AND l.locktype = 'relation' AND NOT l.granted)`)
+		row := h.db.QueryRowContext(h.t.Context(), "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')")
 		if err := row.Scan(&waiting); err != nil {
 			h.t.Fatal(err)
 		}
 		select {
 		case <-tick.C:
 		case <-limit:
-			h.t.Fatal("nobody waits for the table")
+			h.t.Fatal("nobody waits for it")
 		}
 	}
 }
