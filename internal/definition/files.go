@@ -38,10 +38,7 @@ func ReadFS(folder fs.FS) (Files, error) {
 		}
 		return errors.Join(c.add(name, file), file.Close())
 	})
-	if err != nil {
-		return nil, err
-	}
-	return c.files, nil
+	return c.files, err
 }
 
 // ReadTar reads a tar.gz of a folder, which may have the folder's name in front of

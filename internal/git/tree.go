@@ -156,10 +156,7 @@ func (c *Client) readBlobs(ctx context.Context, dir string, wanted []blob) (map[
 			return nil
 		},
 	})
-	if err != nil {
-		return nil, err
-	}
-	return files, nil
+	return files, err
 }
 
 // readBlob reads what cat-file prints of one object: id, type and size, a newline,

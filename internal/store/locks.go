@@ -28,8 +28,7 @@ import (
 //
 // Claims and sweeps pass over what is locked. SQLite has one writer and no locks.
 
-// WaitAtMost bounds how long each of the next statements waits for a lock. One that waits longer
-// is LockedOut.
+// WaitAtMost bounds how long each of the next statements waits for a lock; see LockedOut.
 func (tx *Tx) WaitAtMost(ctx context.Context, d time.Duration) error {
 	if tx.d.waits == "" {
 		return nil

@@ -150,13 +150,10 @@ func (s postgresSchema) apply(ctx context.Context, text string, number int, at t
 	}
 }
 
-// lockTimeout is the code of PostgreSQL for a lock that was waited for too long.
-const lockTimeout = "55P03"
-
 // tableInUse says that lock_timeout has passed.
 func tableInUse(err error) bool {
 	fault, ok := errors.AsType[*pgconn.PgError](err)
-	return ok && fault.Code == lockTimeout
+	return ok && fault.Code == "55P03"
 }
 
 // inUse says what the migration waits for. The schema has not been changed.

@@ -31,7 +31,7 @@ func (s *Store) DeleteRunRows(ctx context.Context, runID string) error {
 	if err := s.forgetBodies(ctx, runID); err != nil {
 		return err
 	}
-	blobs, err := s.blobsOf(ctx, runID)
+	blobs, err := s.texts(ctx, "SELECT id FROM blobs WHERE run_id = $1", runID)
 	if err != nil {
 		return err
 	}
@@ -72,10 +72,6 @@ func (s *Store) forgetBodies(ctx context.Context, runID string) error {
 		}
 		after = ids[len(ids)-1]
 	}
-}
-
-func (r reader) blobsOf(ctx context.Context, runID string) ([]string, error) {
-	return r.texts(ctx, "SELECT id FROM blobs WHERE run_id = $1", runID)
 }
 
 // DeleteRun takes an ended run out of every list at once. The rest goes later: what

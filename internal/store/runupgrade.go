@@ -15,10 +15,10 @@ const belowSetting = "lists/below"
 
 // dropPause is how long to leave a table alone that was in use, by a backup for
 // example: a wait to drop an index holds up all others.
-const dropPause = time.Minute
-
-// dropWait is how long to wait for it: those who come later queue behind.
-const dropWait = 50 * time.Millisecond
+const (
+	dropPause = time.Minute
+	dropWait  = 50 * time.Millisecond
+)
 
 // dropOldSearch does nothing on PostgreSQL, where the index of words stayed.
 const dropOldSearch = "DROP TABLE IF EXISTS run_search_before"

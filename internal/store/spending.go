@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -34,11 +33,9 @@ func (tx *Tx) AddSpending(ctx context.Context, spent map[string]lineshaft.Usage,
 // Spending reads what a factory consumed on the day of a time.
 func (r reader) Spending(ctx context.Context, factoryUID string, at time.Time) (lineshaft.Spending, error) {
 	spent := lineshaft.Spending{}
-	err := r.one(ctx, "SELECT tokens, cost_micros FROM factory_spending WHERE factory_uid = $1 AND day = $2", []any{factoryUID, spendingDay(at)}, &spent.Tokens, &spent.CostMicros)
-	if err != nil && !IsNoRows(err) {
-		return spent, fmt.Errorf("read spending of factory: %w", err)
-	}
-	return spent, nil
+	_, err := r.look(ctx, "read spending of factory", "SELECT tokens, cost_micros FROM factory_spending WHERE factory_uid = $1 AND day = $2",
+		[]any{factoryUID, spendingDay(at)}, &spent.Tokens, &spent.CostMicros)
+	return spent, err
 }
 
 // ListSpending reads what factories consumed since a day, by day and uid; no uids are all.

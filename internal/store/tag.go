@@ -12,9 +12,5 @@ func artifactTag(kind string) string       { return "t:" + kind }
 // IsAncestor says whether one run is above another.
 func (r reader) IsAncestor(ctx context.Context, ancestor, runID string) (bool, error) {
 	var one int
-	err := r.one(ctx, "SELECT 1 FROM run_tags WHERE tag = $1 AND run_id = $2", []any{ancestorTag(ancestor), runID}, &one)
-	if IsNoRows(err) {
-		return false, nil
-	}
-	return err == nil, err
+	return r.look(ctx, "look for an ancestor", "SELECT 1 FROM run_tags WHERE tag = $1 AND run_id = $2", []any{ancestorTag(ancestor), runID}, &one)
 }

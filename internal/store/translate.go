@@ -73,7 +73,7 @@ func translatePostgres(err *pgconn.PgError) error {
 		return &lineshaft.Error{Code: lineshaft.CodeConflict, Message: "it exists already", Cause: err}
 	case err.Code == "22021": // a NUL or bytes that are not UTF-8, which SQLite would take
 		return &lineshaft.Error{Code: lineshaft.CodeInvalidRequest, Message: "text must be UTF-8 without NUL characters", Cause: err}
-	case retryable(err), err.Code == lockTimeout:
+	case retryable(err), tableInUse(err):
 		return lineshaft.Unavailable(err, "the database was busy with the same rows; try again")
 	case err.Code == "57P01": // the server, or its operator, has closed the connection
 		return lineshaft.Unavailable(fmt.Errorf("%w: %w", errBroken, err), "the database does not answer; try again")

@@ -277,10 +277,7 @@ func (s *Factories) UpdateAgent(ctx context.Context, c lineshaft.Caller, uid str
 		}
 		return s.Audit(ctx, tx, c, "agent.update", "agent", uid, agentDetail(*a, fields))
 	})
-	if err != nil {
-		return nil, err
-	}
-	return changed, nil
+	return changed, err
 }
 
 // Apply writes the change into a and names the fields that were given, for the audit log.

@@ -301,10 +301,7 @@ func (s *Factories) UpdateAutomation(ctx context.Context, c lineshaft.Caller, fa
 			"name": a.Name, "factory": a.FactoryUID, "enabled": strconv.FormatBool(a.Enabled), "changed": strings.Join(fields, ", "),
 		})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return changed, nil
+	return changed, err
 }
 
 // DeleteAutomation removes an automation; its runs stay.

@@ -80,10 +80,7 @@ func (s *Factories) ApplyFiles(ctx context.Context, c lineshaft.Caller, factoryU
 		done, err = w.finish(ctx, tx, files, as)
 		return err
 	})
-	if err != nil {
-		return Applied{}, err
-	}
-	return done, nil
+	return done, err
 }
 
 // prepare reads what exists, finds what differs and checks the definition against the

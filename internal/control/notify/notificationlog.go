@@ -115,10 +115,7 @@ func (s *Notifier) ReplayNotificationDelivery(ctx context.Context, c lineshaft.C
 		}
 		return s.auditNotification(ctx, tx, c, "notification.replay", n, map[string]string{"delivery_id": deliveryID})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return replayed, nil
+	return replayed, err
 }
 
 // TestNotification sends something to an endpoint, as state changes are sent.
@@ -151,10 +148,7 @@ func (s *Notifier) TestNotification(ctx context.Context, c lineshaft.Caller, not
 		}
 		return s.auditNotification(ctx, tx, c, "notification.test", n, map[string]string{"delivery_id": deliveryID})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return made, nil
+	return made, err
 }
 
 // sendTo is a transaction that has something sent to an enabled endpoint.

@@ -19,17 +19,13 @@ func (s *Runs) checkBudget(ctx context.Context, tx *store.Tx, f *lineshaft.Facto
 		return err
 	}
 	if used := f.DailyBudget.Spent(spent); used != "" {
-		return errBudgetSpent(used)
+		return &lineshaft.Error{
+			Code: lineshaft.CodeBudgetExceeded,
+			Message: "the daily budget of the factory is used up: " + used +
+				"; wait until 00:00 UTC, or raise it with lineshaft factory update",
+		}
 	}
 	return nil
-}
-
-func errBudgetSpent(used string) error {
-	return &lineshaft.Error{
-		Code: lineshaft.CodeBudgetExceeded,
-		Message: "the daily budget of the factory is used up: " + used +
-			"; wait until 00:00 UTC, or raise it with lineshaft factory update",
-	}
 }
 
 // consumed is what the runs of a batch used up in it.

@@ -15,11 +15,8 @@ import (
 const maxSaidBatch = 64
 
 // lockWait is how long executions that speak together wait for the run of one of them, which a
-// forgotten session of the database may hold, and lockRetry how long each then waits alone.
-const (
-	lockWait  = time.Second
-	lockRetry = 100 * time.Millisecond
-)
+// forgotten session of the database may hold. Each then waits a tenth of that alone.
+const lockWait = time.Second
 
 // said is what executions said, on its way into the store: the reports of one call, or the
 // end of a turn.
@@ -27,6 +24,7 @@ type said struct {
 	reports []lineshaft.Report
 	refused []error // one for each report
 	end     *turnEnd
+	alone   bool // it was in a batch that failed
 	// trees are those that are over their budgets. The caller, one that has spent, ends them
 	// after the transaction: the others need not wait for that.
 	trees []store.Tree
@@ -78,15 +76,8 @@ func plainEnd(result lineshaft.TurnResult) bool {
 
 // take writes what executions said at the same time in one transaction, in a few statements
 // for all of them: their starts, their events and plain ends of turns.
-func (s *Runs) take(ctx context.Context, take func() []*said) { s.takeWithin(ctx, lockWait, take) }
-
-func (s *Runs) takeWithin(ctx context.Context, wait time.Duration, take func() []*said) {
-	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.WaitAtMost(ctx, wait); err != nil {
-			return err
-		}
-		return s.takeAll(ctx, tx, take())
-	})
+func (s *Runs) take(ctx context.Context, take func() []*said) {
+	err := s.Store.Write(ctx, func(ctx context.Context, tx *store.Tx) error { return s.takeAll(ctx, tx, take()) })
 	words := take()
 	blame := len(words) > 1 && base.OneIsToBlame(ctx, err)
 	for _, w := range words {
@@ -97,7 +88,8 @@ func (s *Runs) takeWithin(ctx context.Context, wait time.Duration, take func() [
 				w.err = err
 			} // else it is tried alone
 		case blame:
-			s.takeWithin(ctx, lockRetry, func() []*said { return []*said{w} })
+			w.alone = true
+			s.take(ctx, func() []*said { return []*said{w} })
 		default:
 			w.err = err
 		}
@@ -111,6 +103,13 @@ func (s *Runs) takeAll(ctx context.Context, tx *store.Tx, words []*said) error {
 	}
 	if len(refs) == 0 {
 		return nil
+	}
+	wait := lockWait
+	if words[0].alone {
+		wait /= 10
+	}
+	if err := tx.WaitAtMost(ctx, wait); err != nil {
+		return err
 	}
 	b, err := s.lockExecutions(ctx, tx, refs)
 	if err != nil {

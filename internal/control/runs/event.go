@@ -175,10 +175,7 @@ func (s *Runs) Artifact(ctx context.Context, c lineshaft.Caller, uid string) (*l
 	if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
 		return nil, lineshaft.NotFound("artifact", uid)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return a, nil
+	return a, err
 }
 
 // Attachments lists what came with a run and its follow-ups.
@@ -213,18 +210,9 @@ func (s *Runs) loadAttachments(ctx context.Context, runID string) ([]lineshaft.N
 	return files, nil
 }
 
-func decodeState(e lineshaft.Event) (lineshaft.RunState, error) {
-	var data lineshaft.StateData
-	err := json.Unmarshal(e.Data, &data)
-	return data.To, err
-}
-
 func stateSelected(states []lineshaft.RunState, e lineshaft.Event) bool {
-	if states == nil {
-		return true
-	}
-	to, err := decodeState(e)
-	return err == nil && slices.Contains(states, to)
+	var data lineshaft.StateData
+	return states == nil || json.Unmarshal(e.Data, &data) == nil && slices.Contains(states, data.To)
 }
 
 // EventPage is a stretch of a run's log.

@@ -116,8 +116,8 @@ func (s *Runs) takeReport(ctx context.Context, tx *store.Tx, b *batch, r linesha
 	if r.First > e.LastNumber+1 {
 		return lineshaft.Conflict("events %d to %d of execution %s are missing", e.LastNumber+1, r.First-1, e.ID)
 	}
-	// A report that comes after a later one has nothing new, and what it marks is no longer so.
-	late := r.First <= e.LastNumber && r.First+int64(len(r.Events)) <= e.LastNumber+1
+	skip := e.LastNumber + 1 - r.First
+	late := skip > 0 && skip >= int64(len(r.Events)) // a later one was here: what it marks is no longer so
 	drafts := b.events[h.ID]
 	now := s.Store.Now()
 	if r.Started && h.State == lineshaft.Claimed {
@@ -128,7 +128,7 @@ func (s *Runs) takeReport(ctx context.Context, tx *store.Tx, b *batch, r linesha
 		e.StartedAt, drafts = now, append(drafts, began)
 		tx.Wake(stream.StatesTopic)
 	}
-	if skip := e.LastNumber + 1 - r.First; skip < int64(len(r.Events)) && len(r.Events) > 0 {
+	if skip < int64(len(r.Events)) {
 		fresh := r.Events[max(skip, 0):]
 		e.LastNumber += int64(len(fresh))
 		taken, err := s.takeEvents(ctx, tx, h, fresh)

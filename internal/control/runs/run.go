@@ -287,13 +287,10 @@ func (s *Runs) visibleRun(ctx context.Context, c lineshaft.Caller, runID string)
 		return nil, err
 	}
 	visible, err := base.MaySee(ctx, s.Store, c, run.ID, run.FactoryUID)
-	if err != nil {
-		return nil, err
+	if err != nil || visible {
+		return run, err
 	}
-	if !visible {
-		return nil, lineshaft.NotFound("run", runID)
-	}
-	return run, nil
+	return nil, lineshaft.NotFound("run", runID)
 }
 
 // MayChange says whether a caller may continue or end a run that it sees, for pages
@@ -368,13 +365,10 @@ func (s *Runs) RunByReference(ctx context.Context, c lineshaft.Caller, url strin
 	if err != nil {
 		return "", err
 	}
-	if _, err := s.visibleRun(ctx, c, runID); err != nil {
-		if lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
-			return "", lineshaft.NotFound("reference", url)
-		}
-		return "", err
+	if _, err = s.visibleRun(ctx, c, runID); lineshaft.CodeOf(err) == lineshaft.CodeNotFound {
+		return "", lineshaft.NotFound("reference", url)
 	}
-	return runID, nil
+	return runID, err
 }
 
 // DeleteRun removes an ended run from every list at once; its rows go in the background.

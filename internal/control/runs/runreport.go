@@ -57,10 +57,7 @@ func (s *Runs) ReportRun(ctx context.Context, c lineshaft.Caller, runID string, 
 	if err == nil {
 		err = full
 	}
-	if err != nil {
-		return "", err
-	}
-	return artifactUID, nil
+	return artifactUID, err
 }
 
 // countReport counts a report against the caps of its execution. Full is why it

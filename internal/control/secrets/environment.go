@@ -74,10 +74,7 @@ func (s *Secrets) putEnvironment(ctx context.Context, c lineshaft.Caller, uid st
 		detail, err = tx.DescribeEnvironment(ctx, uid)
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return detail, nil
+	return detail, err
 }
 
 // environmentDetail is what the audit log keeps: which secrets it grants.

@@ -114,10 +114,7 @@ func (s *Secrets) UpdateSecret(ctx context.Context, c lineshaft.Caller, name str
 		}
 		return s.Audit(ctx, tx, c, "secret.update", "secret", name, detail)
 	})
-	if err != nil {
-		return lineshaft.Secret{}, err
-	}
-	return changed, nil
+	return changed, err
 }
 
 // apply writes the change into a secret and says for the audit log what it was, without

@@ -95,10 +95,7 @@ func (s pages) startFactory(r *page.Request, data startData) (*lineshaft.Factory
 		return s.Control.GetFactory(r.Context(), r.Caller, data.Factory)
 	}
 	made, err := s.Control.CreateFactory(r.Context(), r.Caller, factories.NewFactory{Name: data.Name})
-	if err != nil {
-		return nil, err
-	}
-	return made, nil
+	return made, err
 }
 
 // unreachable says that an address leads to this machine or this network only: services
