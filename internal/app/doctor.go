@@ -191,7 +191,7 @@ func checkModels(cfg config.Config) config.Check {
 	case len(set.Endpoints) == 0 && cfg.Model != "":
 		return bad(name, config.CheckWarning, idleModel(cfg.Model), fixIdleModel)
 	case len(set.Endpoints) == 0:
-		return good(name, "no endpoint; set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY, LINESHAFT_GEMINI_API_KEY or --models-file for agents that need one")
+		return good(name, "no endpoint: prompts with shell blocks work, agents need a model; set LINESHAFT_ANTHROPIC_API_KEY, LINESHAFT_OPENAI_API_KEY, LINESHAFT_GEMINI_API_KEY or --models-file")
 	}
 	var list, unpriced []string
 	for _, e := range set.Endpoints {

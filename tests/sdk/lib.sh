@@ -207,13 +207,13 @@ kept() {
 }
 
 # node_tests FOLDER NAME [FILE...] runs test files of the folder, by default all; the
-# counts go to $work/NAME.tap.
+# counts go to $work/NAME.tap. One that does not end fails after a quarter of an hour.
 node_tests() {
 	(
 		cd "$1"
 		files=("${@:3}")
 		[ ${#files[@]} -gt 0 ] || files=(test/*.test.mjs)
-		node --test --test-concurrency=1 \
+		node --test --test-concurrency=1 --test-timeout=900000 \
 			--test-reporter=spec --test-reporter-destination=stdout \
 			--test-reporter=tap --test-reporter-destination="$work/$2.tap" "${files[@]}"
 	)

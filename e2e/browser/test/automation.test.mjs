@@ -35,6 +35,7 @@ test("W-15 W-16 an automation is written, mended, tried, counted, saved and fire
 
   const filter = page.getByLabel(/^Payload filter/);
   const check = page.locator("#check-0");
+  await page.getByText("All must match.").waitFor();
   await filter.pressSequentially("action: opened");
   await check.getByText("Line 1, column 1:").waitFor();
   await check.getByText('write ["opened"]').waitFor();
@@ -77,13 +78,18 @@ test("W-15 W-16 an automation is written, mended, tried, counted, saved and fire
   await check.getByText("whatever it says").waitFor();
   await page.getByRole("button", { name: "Count again" }).click();
   await backtest.getByText("Of the last 3 stored deliveries, 3 would have started a run. 2 start one").waitFor();
+  await page.getByLabel("Title of its runs").fill("Issue {{payload.issue.number}}");
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("The automation is changed.").waitFor();
+  await hook.send("issues", { action: "closed", issue: { number: 3 } });
+  await page.reload();
+  await page.getByRole("row", { name: /Queued Issue 3/ }).waitFor();
+  for (const run of await runsOf(uid)) if (run.state === "QUEUED") await server.cancel(run.run_id);
 
   await page.getByRole("button", { name: "Disable" }).click();
   await page.getByText("triage is disabled").waitFor();
-  await hook.send("issues", { action: "opened", issue: { number: 3 } });
-  assert.equal((await runsOf(uid)).length, 1, "a disabled automation starts nothing");
+  await hook.send("issues", { action: "opened", issue: { number: 4 } });
+  assert.equal((await runsOf(uid)).length, 2, "a disabled automation starts nothing");
 
   await page.getByRole("link", { name: "Delete automation" }).click();
   await page.getByText("Webhook issues gets a delivery").waitFor();

@@ -104,6 +104,29 @@ test("W-18 a delivery shows what came, with credentials masked, and what we answ
   await context.close();
 });
 
+test("W-15 deliveries that matched nothing are redelivered together once they match", async () => {
+  const { uid } = await server.api("/factory", { body: { name: "Redelivers" } });
+  const made = await server.api(`/factory/${uid}/webhooks`, { body: { name: "late", auth_mode: "url_token" } });
+  const triggers = (...state) => [{ provider: "webhook", event: "received", filter: { webhook_ids: [made.uid], payload: { state } } }];
+  const automation = await server.api(`/factory/${uid}/automations`, {
+    body: { name: "picky", prompt: "Look.", config: { worker_host: "never-connected" }, triggers: triggers("other") },
+  });
+  for (const state of ["one", "two"]) assert.equal((await fetch(made.ingress_url, { method: "POST", body: JSON.stringify({ state }) })).status, 202);
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto(`/factories/${uid}/webhooks/${made.uid}?only=unmatched`);
+  await page.getByRole("link", { name: "Redeliver all that match…" }).click();
+  await page.waitForURL("**/deliveries/redeliver?*");
+  const foreseen = page.locator(".again .then");
+  assert.deepEqual(await foreseen.allTextContents(), ["would start nothing", "would start nothing"]);
+  await server.api(`/factory/${uid}/automations/${automation.uid}`, { method: "PATCH", body: { triggers: triggers("one", "two") } });
+  await page.reload();
+  assert.deepEqual(await foreseen.allTextContents(), ["would start 1 run", "would start 1 run"]);
+  await page.getByRole("button", { name: "Redeliver selected" }).click();
+  await page.getByText("Redelivered 2 deliveries, which started 2 runs.").waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 /** What is wider than the box that it stands in, or than the window. */
 const overflowing = (page) =>
   page.evaluate(() => {

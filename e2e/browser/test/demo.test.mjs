@@ -89,6 +89,9 @@ onceOn("sqlite", "I-1 the demo fills every list, goes on by itself, says what it
     await page.goto("/");
     assert.match(await page.locator(".numbers .card", { hasText: "Spent today" }).textContent(), /\$[0-9.]*[1-9]/);
     assert.ok((await page.locator(".attention li").count()) >= 4);
+    await page.locator(".numbers .before", { hasText: /^before: \d/ }).first().click();
+    await page.waitForURL(/\/runs\?since=.*&until=/);
+    await page.locator("#list tbody tr").first().waitFor();
     await page.goto("/webhooks");
     await page.getByRole("link", { name: "github", exact: true }).first().click();
     await page.waitForURL(/\/webhooks\/[^/]+/);

@@ -94,6 +94,8 @@ test("F-5 a factory follows a repository, tells its mistakes and refuses edits",
   await page.getByText("This automation is edited in the repository").waitFor();
   for (const name of ["Edit", "Disable", "Delete automation"]) assert.equal(await page.getByText(name, { exact: true }).count(), 0, name);
   const automation = new URL(page.url()).pathname;
+  await page.goto("/factories");
+  await page.getByRole("columnheader", { name: "Source" }).waitFor();
   const forged = await page.evaluate(async ([path]) => {
     const answer = await fetch(`${path}/enable`, { method: "POST", body: new URLSearchParams({ enabled: "false" }) });
     return [answer.status, await answer.text()];
@@ -122,12 +124,22 @@ test("I-2 the list says how many runs of a factory are live and failed lately, a
   for (const n of ["0", "1", "2"]) workers.push(await Worker.claim(server, { host: "counts", start: () => hook.send("issues", { n }) }));
   await workers[0].end("FAILED", "it broke");
   const { page, context, complaints } = await member(browser, server.url);
-  for (const [name, titles] of [["2 live", [1, 2]], ["1 failed in 24 hours", [0]]]) {
-    await page.goto("/factories?search=Counted");
-    await page.getByRole("row", { name: /Counted/ }).getByRole("link", { name, exact: true }).click();
+  const row = page.getByRole("row", { name: /Counted/ });
+  const lists = async (...numbers) => {
     await page.waitForURL(/\/runs\?factory=/);
-    assert.deepEqual((await page.locator("main td.main a").allTextContents()).sort(), titles.map((n) => `Counted ${n}`), name);
+    assert.deepEqual((await page.locator("main td.main a").allTextContents()).sort(), numbers.map((n) => `Counted ${n}`));
+  };
+  for (const [name, numbers] of [["2 live", [1, 2]], ["1 failed in 24 hours", [0]]]) {
+    await page.goto("/factories?search=Counted");
+    await row.getByRole("link", { name, exact: true }).click();
+    await lists(...numbers);
   }
+  await page.goto("/factories?search=Counted");
+  assert.equal(await row.locator(".tag").textContent(), "active");
+  assert.equal(await page.getByRole("columnheader", { name: "Source" }).count(), 0, "nothing follows a repository, and each row says so");
+  await page.goto(`/factories/${factory.uid}`);
+  await page.getByRole("link", { name: "All runs of this factory" }).click();
+  await lists(0, 1, 2);
   await sound(browser, server.url, { "factories with runs": "/factories?search=Counted" });
   for (const worker of workers.slice(1)) await worker.end();
   assert.deepEqual(complaints, []);
@@ -154,6 +166,7 @@ test("I-2 what deletes something stands at the end of its page, never among its 
     await page.goto(address);
     const link = page.getByRole("link", { name: `Delete ${noun}`, exact: true });
     await link.waitFor();
+    assert.match(await page.title(), /^[^·]+ · [^·]+ · Lineshaft$/, `the tab of a ${noun} says what it is part of`);
     assert.equal(await page.locator(".head .danger").count(), 0, noun);
     const [top, lowest] = await link.evaluate((one) => [one.getBoundingClientRect().top, Math.max(...[...document.querySelectorAll("main .card, main .empty")].map((card) => card.getBoundingClientRect().bottom))]);
     assert.ok(top >= lowest, `${noun}: ${top} is above ${lowest}`);

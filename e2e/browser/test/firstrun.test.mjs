@@ -21,6 +21,7 @@ test("I-2 an empty server says that it has no model, names init, and has an exam
   await page.locator(".no-model", { hasText: "No model is set up" }).getByText("LINESHAFT_ANTHROPIC_API_KEY").waitFor();
   assert.match(await page.locator(".first-steps li").last().textContent(), /automation create/, "a webhook alone starts nothing");
   assert.deepEqual(await page.getByText("lineshaft init", { exact: true }).count(), 1);
+  await page.getByText("bin/lineshaft", { exact: true }).waitFor();
   await sound(browser, server.url, { "empty overview": "/", start: "/start" });
   await page.getByRole("button", { name: "Run an example" }).click();
   await page.waitForURL("**/runs/*");
@@ -64,8 +65,11 @@ async function hooked(name) {
     const response = await fetch(hook.ingress_url, { method: "POST", headers: { authorization: `Bearer ${secret}`, ...headers }, body: JSON.stringify(body) });
     return { status: response.status, id: (await response.json()).delivery_id };
   };
-  const automate = (automation, prompt, payload) => server.api(`/factory/${uid}/automations`, {
-    body: { name: automation, prompt, title: "Build {{payload.build}}", triggers: [{ provider: "webhook", event: "received", filter: { webhook_ids: [hook.uid], payload } }] },
+  const automate = (automation, prompt, payload, rest = {}) => server.api(`/factory/${uid}/automations`, {
+    body: {
+      name: automation, prompt, title: "Build {{payload.build}}", ...rest,
+      triggers: [{ provider: "webhook", event: "received", filter: { webhook_ids: [hook.uid], payload } }],
+    },
   });
   return { uid, hook, send, automate, at: `/factories/${uid}/webhooks/${hook.uid}` };
 }
@@ -111,13 +115,31 @@ test("W-11 the log of deliveries tells them apart, names the run, and is narrowe
   await context.close();
 });
 
+test("W-11 a delivery beyond the limit of its automation is marked, and not as a failure", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const { send, automate, at } = await hooked("Limits runs");
+  await automate("once an hour", shell("true"), undefined, { max_runs_per_hour: 1 });
+  for (const build of [1, 2]) await send({ build });
+  await page.goto(at);
+  const marks = await page.locator(".deliveries summary .tag").evaluateAll((tags) => tags.map((tag) => [tag.textContent, tag.classList[1]]));
+  assert.deepEqual(marks, [["Limited", "warn"], ["Started", "good"]]);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("X-10 what was spent is on the overview and beside the budget, which is set in the form", async () => {
   const { page, context, complaints } = await member(browser, server.url);
-  const { uid } = await server.api("/factory", { body: { name: "Costs something" } });
-  const agent = await server.api("/agent/identities", { body: { name: "spender", factory_uid: uid, prompt: "Spend.", worker_host: "spends" } });
-  const worker = await Worker.claim(server, { host: "spends", start: () => server.startRun({ prompt: "Spend", title: "Dear", agent_identity_uid: agent.uid }) });
-  await worker.tell(["usage", { model_id: "m-1", input_tokens: 1200, output_tokens: 34, cost_micros: 3_100_000 }]);
-  await worker.end();
+  const spend = async (name, cost_micros) => {
+    const { uid } = await server.api("/factory", { body: { name } });
+    const agent = await server.api("/agent/identities", { body: { name: "spender", factory_uid: uid, prompt: "Spend.", worker_host: "spends" } });
+    const start = () => server.startRun({ prompt: "Spend", title: "Dear", agent_identity_uid: agent.uid });
+    const worker = await Worker.claim(server, { host: "spends", start });
+    await worker.tell(["usage", { model_id: "m-1", input_tokens: 1200, output_tokens: 34, cost_micros }]);
+    await worker.end();
+    return uid;
+  };
+  const uid = await spend("Costs something", 3_100_000);
+  await spend("Costs less", 400_000);
   await page.goto(`/factories/${uid}/edit`);
   await page.getByLabel("US dollars per day").fill("25");
   await page.getByRole("button", { name: "Save" }).click();
@@ -125,10 +147,15 @@ test("X-10 what was spent is on the overview and beside the budget, which is set
   assert.match(await page.locator(".facts").textContent(), /Spent today\s*\$3\.10 of \$25\.00/);
   assert.equal((await server.api(`/factory/${uid}`)).daily_budget.max_cost_usd, 25);
   await page.goto("/factories");
-  assert.match(await page.getByRole("row").filter({ hasText: "Costs something" }).textContent(), /\$3\.10 of \$25\.00/);
+  const row = page.getByRole("row").filter({ hasText: "Costs something" });
+  assert.match(await row.textContent(), /\$3\.10 of \$25\.00/);
+  assert.deepEqual(await row.locator("meter").evaluate((one) => [one.value, one.max]), [3_100_000, 25_000_000]);
   await page.goto("/"); // what today costs takes no click
-  assert.match(await page.locator(".numbers .card", { hasText: "Spent today" }).textContent(), /\$3\.10.*yesterday/);
+  assert.match(await page.locator(".numbers .card", { hasText: "Spent today" }).textContent(), /\$3\.50.*yesterday/);
   await page.getByRole("row", { name: /Costs something \$3\.10 of \$25\.00/ }).waitFor();
+  const chart = page.getByRole("region", { name: "Spending by day", exact: true });
+  assert.deepEqual(await chart.locator(".legend a").allTextContents(), ["Costs something", "Costs less"]);
+  assert.deepEqual(await chart.locator(".plot rect.spent").evaluateAll((bars) => bars.map((bar) => bar.classList[1])), ["n1", "n2"]);
   await page.goto(`/runs?factory=${uid}`); // the list knows no order of costs; its head leads to one
   await page.getByRole("columnheader", { name: "Cost" }).getByRole("link").click();
   await page.waitForURL(`**/costs?factory=${uid}#dearest-title`);
@@ -157,6 +184,8 @@ test("I-2 the overview begins with numbers, tells of each alert in a line, and l
   await page.locator("#attention-more").click();
   for (const height of await alerts.evaluateAll((list) => list.map((one) => one.getBoundingClientRect().height))) assert.ok(height < 50, `an alert is ${height} px high`);
   assert.match(await alerts.filter({ hasText: "Fails the same way" }).textContent(), /3 times/);
+  const icons = await alerts.locator("> svg").evaluateAll((list) => list.map((one) => one.innerHTML));
+  assert.ok(new Set(icons).size > 1, "a webhook and a run have the same icon");
   const before = await alerts.filter({ visible: true }).count();
   const gone = alerts.filter({ hasText: "Fails the same way" });
   await gone.getByRole("button", { name: /^Dismiss/ }).click();
@@ -180,6 +209,10 @@ test("I-2 the overview begins with numbers, tells of each alert in a line, and l
   await page.waitForURL("**/runs?*state=FAILED*");
   await page.getByRole("link", { name: "Fails the same way" }).first().waitFor();
   assert.equal(await page.getByRole("link", { name: "An example", exact: true }).count(), 0);
+  await page.goto("/");
+  await page.getByRole("link", { name: "Ended", exact: true }).click();
+  await page.waitForURL("**/runs?*state=SUCCEEDED*");
+  for (const name of ["An example", "Fails the same way"]) await page.getByRole("link", { name, exact: true }).first().waitFor();
   assert.deepEqual(complaints, []);
   await context.close();
 });

@@ -10,9 +10,10 @@ before(async () => {
   [server, browser] = await Promise.all([Server.start(), launch()]);
   factory = await server.api("/factory", { body: { name: "Shop" } });
   hook = await server.api(`/factory/${factory.uid}/webhooks`, { body: { name: "builds", auth_mode: "url_token" } });
-  const filter = { webhook_ids: [hook.uid], payload: { status: ["failed"] } };
+  await server.api("/secrets", { body: { name: "SHOP_TOKEN", value: "a value of a secret" } });
+  const triggers = [{ provider: "webhook", event: "received", filter: { webhook_ids: [hook.uid], payload: { status: ["failed"] } } }];
   await server.api(`/factory/${factory.uid}/automations`, {
-    body: { name: "explain", prompt: shell("exit 3"), triggers: [{ provider: "webhook", event: "received", filter }] },
+    body: { name: "explain", prompt: shell("exit 3"), config: { secrets: [{ name: "SHOP_TOKEN" }] }, triggers },
   });
 });
 after(async () => {
@@ -52,6 +53,7 @@ test("I-2 why a delivery started nothing: at most 3 clicks", async () => {
   const clicks = await job(async (page, click) => {
     await click(page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Deliveries" }));
     await click(page.locator(".delivery > summary", { hasText: id }));
+    await page.locator(".delivery[open]").getByRole("heading", { name: "Not matched (checked against the current automations)" }).waitFor();
     await page.locator(".delivery[open] .misses", { hasText: 'status must be one of ["failed"], it is "passed"' }).waitFor();
   });
   assert.ok(clicks <= 3, `${clicks} clicks`);
@@ -61,7 +63,9 @@ test("I-2 which run a delivery started: at most 2 clicks", async () => {
   const { id, runs } = await deliver({ status: "failed", n: 2 });
   const clicks = await job(async (page, click) => {
     await click(page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Deliveries" }));
-    await click(page.locator(".delivery-item", { hasText: id }).locator(".run-of a"));
+    const started = page.locator(".delivery-item", { hasText: id }).locator(".run-of");
+    await started.locator(".badge", { hasText: "Failed" }).waitFor();
+    await click(started.locator("a"));
     await page.waitForURL(`**/runs/${runs[0]}`);
   });
   assert.ok(clicks <= 2, `${clicks} clicks`);
@@ -93,6 +97,22 @@ test("I-2 compare with the run before: at most 2 clicks", async () => {
     await page.locator(`main p a[href="/runs/${before.runs[0]}"]`).waitFor();
   });
   assert.ok(clicks <= 2, `${clicks} clicks`);
+});
+
+test("I-2 compare with the last run that succeeded: at most 3 clicks", async () => {
+  const ran = async (line) => {
+    const id = await server.startRun({ title: "Has siblings", prompt: shell(line), config: { name: "sibling" } });
+    await server.ended(id);
+    return id;
+  };
+  const [good, , bad] = [await ran("true"), await ran("exit 3"), await ran("exit 3")];
+  const clicks = await job(async (page, click) => {
+    await click(page.getByRole("region", { name: "Needs attention" }).locator(`a[href="/runs/${bad}"]`));
+    await click(page.getByRole("link", { name: "Compare" }));
+    await click(page.getByRole("link", { name: "Last successful run" }));
+    await page.locator(`main p a[href="/runs/${good}"]`).waitFor();
+  });
+  assert.ok(clicks <= 3, `${clicks} clicks`);
 });
 
 test("I-2 the failing step of a run of 500 steps: at most 2 clicks", async () => {

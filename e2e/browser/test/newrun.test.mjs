@@ -21,6 +21,7 @@ test("R-2 on a fresh server: from the empty list to a run that ends well", async
   await page.getByLabel("Prompt").fill(shell("echo from the page"));
   await page.getByRole("button", { name: "Start run" }).click();
   await started(page);
+  assert.equal(await page.locator(".callout.good").count(), 0, "what has only begun is not reported as a success");
   const run = await server.ended(runID(page));
   assert.equal(run.state, "SUCCEEDED");
   assert.equal(run.source, "WEB_APP");

@@ -61,7 +61,13 @@ test("I-2 what needs attention comes up by itself, and goes", async () => {
   assert.match(await page.locator("#throughput-desc").textContent(), /2 runs ended: 1 succeeded, 1 failed/);
   assert.ok((await page.locator("rect.hit title").allTextContents()).some((text) => /, 1 failed, 0 ended in an error/.test(text)));
   assert.match(await page.locator(".numbers").textContent(), /50%.*p95/s);
-  await page.getByRole("row", { name: /The agent's program failed 1/ }).waitFor();
+  assert.equal(await page.locator("#work-title").textContent(), "Duration");
+  const why = page.getByRole("row", { name: /The agent's program failed 1/ }).getByRole("link");
+  assert.match(await why.getAttribute("href"), /^\/runs\?.*state=FAILED.*&error=agent_process_failed$/);
+  await page.locator(".chart", { has: page.locator("#throughput-desc") }).locator("rect.hit").last().hover();
+  await page.locator(".tip", { hasText: "failed" }).waitFor();
+  await page.getByRole("heading", { level: 1 }).hover();
+  await page.locator(".tip").waitFor({ state: "hidden" });
   await server.api(`/agent/runs/${failed}`, { method: "DELETE" });
   await page.clock.runFor(11_000);
   await page.getByText("Nothing needs attention.").waitFor();

@@ -79,6 +79,14 @@ test("S-2 a secret is stored, replaced, described and deleted, and its value is 
   await notice(page, `${name} is deleted`);
   await page.goto(`/audit?by=target&value=${name}`);
   await page.getByText("secret.delete").first().waitFor();
+
+  // What webhooks keep is apart from what runs use.
+  const factory = await server.api("/factory", { body: { name: `${mark} hooked` } });
+  const hook = await server.api(`/factory/${factory.uid}/webhooks`, { body: { name: `${mark}-inbox` } });
+  await page.goto("/secrets");
+  assert.equal(await link(page, hook.secret_name).count(), 0);
+  await link(page, "Webhook credentials").click();
+  await link(page, hook.secret_name).waitFor();
   page.off("response", watch);
   assert.ok(seen.length > 8, `only ${seen.length} pages were looked at`);
   for (const text of await Promise.all(seen)) assert.doesNotMatch(text, /of-the-page/);
@@ -224,6 +232,8 @@ test("I-2 a schedule is made with the keyboard alone, and its times show as one 
   await tabTo("New schedule");
   await page.keyboard.press("Enter");
   await page.waitForURL("**/schedules/new");
+  assert.equal(await page.locator("#cron").evaluate((field) => field.list.options.length), 5, "times are offered");
+  await page.getByText("While it is off, it starts no runs.").waitFor();
   await tabTo("Name");
   await page.keyboard.type(`${mark} watch`);
   await tabTo("Cron");
@@ -284,6 +294,7 @@ test("I-2 schedules of automations are listed", async () => {
     body: { name: "nightly", prompt: "Do it", triggers: [{ provider: "schedule", event: "cron_fired", schedule: { cron: "30 2 * * *", timezone: "America/New_York" } }] },
   });
   await page.goto("/schedules");
+  await page.getByRole("heading", { name: "Automation schedules" }).waitFor();
   const row = page.getByRole("row", { name: `${mark} factory` });
   await row.getByText("Every day at 02:30, America/New_York").waitFor();
   assert.match(await row.getByRole("link", { name: "nightly" }).getAttribute("href"), new RegExp(`^/factories/${factory.uid}/automations/`));
@@ -351,6 +362,19 @@ test("S-2 a key is shown once, works, and is revoked", async () => {
   await row.getByText("revoked").waitFor();
 });
 
+test("S-2 one's own key is revoked at the end of the page, and not in its row", async () => {
+  await server.api("/apikeys", { body: { name: `${mark} another`, role: "viewer" } });
+  const { page, context, complaints } = await member(browser, server.url, { key: await server.keyFor("admin") });
+  await page.goto("/keys");
+  const revoke = (name) => page.getByRole("row", { name }).getByRole("link", { name: /^Revoke/ }).count();
+  assert.deepEqual([await revoke(/yours/), await revoke(`${mark} another`)], [0, 1]);
+  assert.equal(await page.locator("main table .danger").count(), 0);
+  const [table, own] = await Promise.all([page.locator("main table"), link(page, "Revoke your own key")].map((one) => one.boundingBox()));
+  assert.ok(own.y >= table.y + table.height, "one's own key is revoked among the others");
+  content(complaints);
+  await context.close();
+});
+
 test("S-5 the audit log names a revoked key, a browser and a delivery, and leads to them", async () => {
   const { page } = admin;
   const name = `audited ${mark}`;
@@ -403,6 +427,9 @@ test("S-5 the audit log is filtered, opened and exported", async () => {
   await page.locator("summary", { hasText: "secret.create" }).click();
   await link(page, "all of this kind").click();
   await page.waitForURL(/by=action&.*value=secret\.create|value=secret\.create/);
+  await page.goto("/audit?by=actor&value=administrator"); // by name, in any case
+  await page.locator("table.audit tbody tr", { hasText: "Administrator" }).first().waitFor();
+  await page.goBack();
   const [download] = await Promise.all([page.waitForEvent("download"), link(page, "Export as NDJSON").click()]);
   const stream = await download.createReadStream();
   let text = "";

@@ -124,10 +124,38 @@ test("R-7 interrupt, cancel with what it started, and run again", async () => {
   await cancelRun(page);
   await over(page);
   const again = new URL(page.url()).pathname;
+  assert.equal((await server.run(again.split("/").at(-1))).source, "WEB_APP");
+  await page.locator(".facts dt", { hasText: "Rerun of" }).waitFor();
   await page.locator(`.facts a[href="/runs/${worker.runID}"]`).click(); // each attempt leads to the other
   await page.waitForURL(`**/runs/${worker.runID}`);
+  await page.locator(".facts dt", { hasText: "Attempt 2" }).waitFor();
   await page.locator(`.facts a[href="${again}"]`).click();
   await page.waitForURL(`**${again}`);
+  assert.deepEqual(complaints, []);
+});
+
+test("R-13 a run that is run again keeps its factory, its agent and its automation", async () => {
+  const { page, complaints } = someone;
+  const { uid } = await server.api("/factory", { body: { name: "Runs again" } });
+  const agent = await server.api("/agent/identities", { body: { name: "mender", factory_uid: uid, prompt: "Mend." } });
+  const automation = await server.api(`/factory/${uid}/automations`, {
+    body: {
+      name: "afterwards", title: "Afterwards", agent: "mender", prompt: shell("exit 3"),
+      triggers: [{ provider: "run", event: "finished", filter: { agents: ["foreman"] } }],
+    },
+  });
+  const foreman = (await server.api(`/agent/identities?factory_uid=${uid}`)).agents.find(({ name }) => name === "foreman");
+  await server.ended(await server.startRun({ title: "Before", prompt: shell("true"), agent_identity_uid: foreman.uid }));
+  await page.goto(`/runs?automation=${automation.uid}`);
+  await page.getByRole("link", { name: "Afterwards", exact: true }).click(); // which comes by itself
+  await over(page);
+  const first = page.url();
+  await page.getByRole("button", { name: "Run again" }).click();
+  await page.waitForURL((url) => url.href !== first);
+  for (const href of [`/factories/${uid}`, `/agents/${agent.uid}`, `/factories/${uid}/automations/${automation.uid}`]) {
+    await page.locator(`.facts a[href="${href}"]`).waitFor();
+  }
+  await over(page);
   assert.deepEqual(complaints, []);
 });
 

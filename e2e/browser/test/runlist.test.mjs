@@ -72,6 +72,7 @@ test("I-2 while somebody reads, new runs are only announced, and rows still foll
 test("R-4 filters are in the address, survive reload and the way back, and go away one by one", async () => {
   const failed = await server.startRun({ title: "Breaks at once", prompt: shell("exit 3") });
   const fine = await server.startRun({ title: "Goes well", prompt: shell("echo fine"), config: { name: "filters" } });
+  const parked = await server.parkRun("Has not ended");
   await Promise.all([server.ended(failed), server.ended(fine)]);
   const { page, context, complaints } = await member(browser, server.url);
   await page.goto("/runs");
@@ -100,6 +101,14 @@ test("R-4 filters are in the address, survive reload and the way back, and go aw
   await page.getByRole("link", { name: "Clear all filters" }).click();
   await page.waitForURL("**/runs");
   await row(page, "Goes well").waitFor();
+
+  for (const [name, title] of [["Failed today", "Breaks at once"], ["Active", "Has not ended"]]) {
+    await page.getByRole("navigation", { name: "Common lists" }).getByRole("link", { name, exact: true }).click();
+    await page.getByRole("navigation", { name: "Common lists" }).locator("[aria-current=page]", { hasText: name }).waitFor();
+    const shown = await titles(page);
+    assert.ok(shown.includes(title) && !shown.includes("Goes well"), `${name}: ${shown}`);
+  }
+  await server.cancel(parked);
   assert.deepEqual(complaints, []);
   await context.close();
 });
@@ -259,8 +268,9 @@ test("R-4 a filter that is set while its list is read again stays, and the last 
   await page.route("**/runs", (route) => told(held.push(route))); // the whole list, which the page reads when a run comes
   const parked = await server.parkRun("Comes while it is filtered");
   await asked;
-  await page.route("**/runs?**state=ERROR", (route) => held.push(route)); // this answer comes never
+  await page.route(({ searchParams }) => searchParams.get("state") === "ERROR", (route) => held.push(route)); // this answer comes never
   await page.locator("label.chip", { hasText: "Error" }).click();
+  await page.waitForFunction(() => getComputedStyle(document.getElementById("list")).opacity === "0.5"); // it is being read
   await page.locator("label.chip", { hasText: "Error" }).click();
   await page.locator("label.chip", { hasText: "Failed" }).click();
   await row(page, "Fails before").waitFor();

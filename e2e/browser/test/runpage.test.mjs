@@ -85,10 +85,11 @@ test("I-2 the bar has the one thing to do now: answer, cancel, run again or rede
     assert.deepEqual((await actions.allTextContents()).map((text) => text.trim()), [name]);
   };
   const worker = await Worker.claim(server, { title: "Has one thing to do" });
-  await worker.tell(...paragraphs(40));
+  await worker.tell(...paragraphs(40), ["usage", { model_id: "m-1", input_tokens: 1200, output_tokens: 34, cost_micros: 5600 }]);
   const answer = worker.ask({ title: "May I push?", options: [{ id: "y", name: "Push it", kind: "allow_once" }] });
   await page.goto(`/runs/${worker.runID}`);
   await only("Answer");
+  await bar.locator(".cost", { hasText: "$0.0056" }).waitFor();
   await actions.click();
   await page.waitForFunction(() => document.activeElement.id === "message");
   await page.getByRole("button", { name: "Push it" }).click();
@@ -179,6 +180,11 @@ test("I-2 a live run opens at the end of its log, a short or ended one at the to
   assert.equal(await page.evaluate(() => scrollY), 0);
   await inSight(page.getByRole("heading", { level: 1 }));
   assert.equal(await page.locator("#now").isVisible(), false);
+  const facts = page.locator(".facts-column"), [box, log] = await Promise.all([".facts-box", "#log"].map((one) => page.locator(one).boundingBox()));
+  assert.ok(box.y + box.height <= log.y, "the details stand above the log");
+  assert.equal(await facts.isVisible(), false, "the details are folded");
+  await page.getByText("Details of this run").click();
+  await facts.waitFor();
 
   const short = await Worker.claim(server, { title: "Says little" });
   await page.setViewportSize({ width: 1280, height: 800 });
@@ -265,6 +271,22 @@ test("I-2 a waterfall says where the time went, and leads to its events", async 
   await context.close();
 });
 
+test("I-2 a waterfall shows how long people were waited for", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  const worker = await Worker.claim(server, { title: "Waits for people" });
+  const answer = worker.ask({ title: "May I?", options: [{ id: "y", name: "You may", kind: "allow_once" }] });
+  await page.goto(`/runs/${worker.runID}`);
+  await page.getByRole("button", { name: "You may" }).click();
+  assert.equal(await answer, "y");
+  await worker.end();
+  await over(page);
+  await page.goto(`/runs/${worker.runID}/time`);
+  await page.locator(".sums div", { hasText: "Waiting for an answer" }).waitFor();
+  await page.locator(".waterfall tr", { hasText: "Waiting for an answer" }).locator("rect.ask").waitFor();
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("I-2 an outline names what was asked and what failed in a long log, and leads there", async () => {
   const worker = await Worker.claim(server, { title: "Long", prompt: "Begin with this" });
   await worker.tell(...Array.from({ length: 200 }, (_, n) => [call(`c${n}`, "bash", { command: `step ${n}` }), result(`c${n}`, "bash", n === 7 ? "failed" : "completed")]).flat());
@@ -329,8 +351,16 @@ test("I-2 words are found in all of a long log, forward and backward, and by kin
   assert.match(await page.locator("#log li.tool:visible summary").first().textContent(), /step 60/);
   await page.locator(".find label", { hasText: "Edits" }).click();
   await page.goto(`/runs/${worker.runID}`);
+  const shown = () => page.locator("#log > li:visible").evaluateAll((rows) => rows.map((row) => row.dataset.call ?? row.textContent));
   await page.locator(".find label", { hasText: "Edits" }).click();
-  assert.deepEqual(await page.locator("#log > li:visible").evaluateAll((rows) => rows.map((row) => row.dataset.call)), ["e1"]);
+  assert.deepEqual(await shown(), ["e1"]);
+  await page.locator(".find label", { hasText: "Messages" }).click();
+  const [said, ...others] = await shown();
+  assert.match(said, /No needle at the end but this/);
+  assert.deepEqual(others, []);
+  await page.locator(".find label", { hasText: "Commands" }).click();
+  const commands = await shown();
+  assert.ok(commands.length > 50 && commands.every((call) => /^c\d+$/.test(call)), `commands are ${commands}`);
   assert.deepEqual(complaints, []);
   await context.close();
 
@@ -355,8 +385,12 @@ test("I-2 each event has a link that opens there, with what is folded around it 
   await worker.end();
   await page.goto(`/runs/${worker.runID}`);
   await over(page);
-  const link = await page.locator("#log > li.message .anchor").last().getAttribute("href");
-  assert.match(link, new RegExp(`^/runs/${worker.runID}\\?at=(\\d+)#e\\1$`));
+  const said = page.locator("#log > li.message").last(), link = said.locator(".anchor");
+  const opacity = () => link.evaluate((one) => getComputedStyle(one).opacity);
+  assert.equal(await opacity(), "0");
+  await said.hover();
+  assert.equal(await opacity(), "1", "the link shows where the pointer is");
+  assert.match(await link.getAttribute("href"), new RegExp(`^/runs/${worker.runID}\\?at=(\\d+)#e\\1$`));
   const events = await server.events(worker.runID);
   const { sequence } = events.find(({ data }) => data.text === "line 20\n");
   for (const address of [`/runs/${worker.runID}?at=${sequence}#e${sequence}`, `/runs/${worker.runID}#e${sequence}`]) {

@@ -54,6 +54,18 @@ test("I-2 a factory is found by its name, a delivery by its id", async () => {
   assert.equal(new URL(page.url()).pathname, `/factories/${factory.uid}/webhooks/${hook.uid}`);
   await page.goto("/search?q=search+works");
   assert.equal(new URL(page.url()).pathname, `/factories/${factory.uid}`);
+
+  // A run is found by the words of its prompt, and not by those that the server adds about the delivery.
+  const triggers = [{ provider: "webhook", event: "received", filter: { webhooks: ["Inbox"] } }];
+  const automation = await server.api(`/factory/${factory.uid}/automations`, {
+    body: { name: "tidies", title: "Tidied by colour", prompt: "Sort the buttons.", config: { worker_host: "never-connected" }, triggers },
+  });
+  assert.equal((await fetch(hook.ingress_url, { method: "POST", body: '{"n":2}' })).status, 202);
+  const [run] = (await server.api(`/agent/runs?creator=automation_${automation.uid}`)).runs;
+  assert.match((await server.run(run.run_id)).prompt, /untrusted/);
+  await indexed(page, "buttons", "Tidied by colour");
+  await page.goto("/search?q=untrusted");
+  await page.getByRole("heading", { name: "Nothing found" }).waitFor();
   await context.close();
 
   const another = await server.api("/factory", { body: { name: "another" } });
@@ -142,6 +154,42 @@ test("I-2 Ctrl K goes to pages, names and actions as one types, and the field on
   await context.close();
 });
 
+test("I-2 Ctrl K finds whatever has a name by a part of it", async () => {
+  const factory = await server.api("/factory", { body: { name: "Of the orchard" } });
+  const triggers = [{ provider: "schedule", event: "cron_fired", schedule: "@daily" }];
+  await server.api(`/factory/${factory.uid}/automations`, { body: { name: "prune-orchard", prompt: "Prune.", triggers } });
+  await server.api("/secrets", { body: { name: "ORCHARD_TOKEN", value: "a value of a secret" } });
+  await server.api("/agent/environments", { body: { config: { name: "Old orchard" } } });
+  await server.api("/agent/schedules", { body: { name: "Water the orchard", cron_schedule: "@daily", prompt: "Water." } });
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/settings");
+  await page.keyboard.press("Control+k");
+  const palette = page.getByRole("dialog", { name: "Go to" });
+  const found = {
+    rchar: [/^prune-orchard Automation/, /^ORCHARD_TOKEN Secret/, /^Old orchard Environment/, /^Water the orchard Schedule/],
+    oste: [/^hosted Worker/],
+  };
+  for (const [part, names] of Object.entries(found)) {
+    await palette.getByRole("searchbox").fill(part);
+    for (const name of names) await palette.getByRole("link", { name }).waitFor();
+  }
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
+test("I-2 the API reference has a line for a shell for each call", async () => {
+  const { page, context, complaints } = await member(browser, server.url);
+  await page.goto("/api/v1/docs");
+  const calls = page.locator("main details", { has: page.locator(".method") });
+  await calls.first().locator("summary").click();
+  await calls.first().getByLabel(/, in a shell$/).waitFor();
+  const lines = await calls.locator("pre[aria-label$=', in a shell']").allTextContents();
+  assert.equal(lines.length, await calls.count());
+  for (const line of lines) assert.match(line, /^curl -X [A-Z]+ "\$LINESHAFT_URL\//);
+  assert.deepEqual(complaints, []);
+  await context.close();
+});
+
 test("I-2 what is pressed in the palette is opened, although what was found meanwhile is something else", async () => {
   const { page, context, complaints } = await member(browser, server.url);
   await page.goto("/settings");
@@ -171,6 +219,13 @@ test("I-2 the documentation is a click away on every page", async () => {
   await page.getByRole("navigation", { name: "Main" }).getByRole("link", { name: "Documentation" }).click();
   await page.waitForURL("**/docs/**");
   await page.getByRole("heading", { level: 1 }).waitFor();
+  await page.getByRole("link", { name: "API", exact: true }).first().click();
+  await page.waitForURL("**/api/v1/docs");
+  const paper = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+  const reference = await paper();
+  await page.getByRole("link", { name: "Dashboard" }).click();
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+  assert.equal(reference, await paper());
   assert.deepEqual(complaints, []);
   await context.close();
 });

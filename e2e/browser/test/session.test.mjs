@@ -36,6 +36,13 @@ test("I-2 lines appear live, without a reload, and the end is told", async () =>
   assert.equal(await page.evaluate(() => window.sameDocument), true);
   await page.getByRole("button", { name: "Cancel run" }).waitFor({ state: "detached" });
 
+  // Each state is a line, and begins where messages do.
+  const seen = await page.$$eval("#log > .state .rule b, #log > .message .by", (all) =>
+    all.filter((one) => one.checkVisibility()).map((one) => one.getBoundingClientRect().left));
+  assert.ok(seen.length > 3 && Math.max(...seen) - Math.min(...seen) < 20, `states and messages begin at ${seen}`);
+  const heights = await page.$$eval("#log > .state", (all) => all.map((one) => one.offsetHeight));
+  assert.ok(Math.max(...heights) < 30, `states are ${heights} px high`);
+
   const live = await shownLog(page);
   const status = await page.locator("#status").textContent();
   assertWhole(live, await server.events(runID));

@@ -103,7 +103,9 @@ test("W-3 the other kinds whose secret is made here take what their command send
   const kinds = ["gitlab", "bitbucket", "calendly", "circleci", "grafana", "jira", "standard_webhooks", "typeform"];
   for (const kind of everything ? kinds : kinds.slice(0, 2)) {
     await createOf(page, other, kind);
+    await page.locator("a.primary", { hasText: "New automation for it" }).waitFor();
     await arrives(page, await copied(page, "test command"));
+    await page.locator(".wait .callout.warn", { hasText: "no automation listens" }).waitFor();
   }
   const settings = {
     "Header with the signature": "X-Own-Sig", "Text before it": "v1=", "What is signed": "{timestamp}.{id}.{body}",
@@ -183,6 +185,7 @@ test("W-5 disabled is 404, enabled is served again", async () => {
   const { page, complaints } = someone;
   const hook = await shop.hook({ name: "switched" });
   await page.goto(`${shop.page}/${hook.uid}`);
+  assert.equal(await page.title(), "switched · Hooked shop · Lineshaft");
   await page.getByRole("button", { name: "Disable" }).click();
   await page.getByText("Senders get 404 from now on").waitFor();
   assert.equal(await send(hook, hook.secret), 404);
@@ -277,6 +280,7 @@ looks("I-2 webhooks of several factories stand in the same columns", async () =>
   const columns = await page.$$eval("table.list thead", (heads) => heads.map((head) => [...head.querySelectorAll("th")].map((one) => Math.round(one.getBoundingClientRect().x))));
   assert.ok(columns.length > 1, "one table only");
   for (const one of columns) assert.deepEqual(one, columns[0]);
+  await page.getByRole("columnheader", { name: "Authentication" }).first().waitFor();
 });
 
 test("W-5 delete names the automations that it no longer reaches, then it is 404 and the log stays", async () => {

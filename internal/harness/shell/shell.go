@@ -46,8 +46,8 @@ func (s *session) Turn(ctx context.Context, turn lineshaft.Turn, emit harness.Em
 	if len(blocks) == 0 {
 		return lineshaft.TurnResult{
 			State: lineshaft.Failed, Code: lineshaft.CodeInvalidRequest,
-			Message: "the shell harness found nothing to run: write a fenced block that starts with ```sh into the prompt, " +
-				"or let an agent read it: name one (`--harness` of `lineshaft run`, `config.harness` over the API), or start the server with a model (docs/models.md)",
+			Message: "the shell harness found nothing to run: it runs blocks that begin with ```sh, and this prompt has none. " +
+				"Add one, choose an agent that reads prompts, or set up a model for this server (docs/models.md)",
 		}, nil
 	}
 	for i, block := range blocks {

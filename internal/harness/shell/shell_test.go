@@ -130,7 +130,7 @@ func TestX6ShellWithoutBlockSaysWhatToDo(t *testing.T) {
 	session := open(t, harnesstest.Environment(t, sandbox.NewNone(harnesstest.Options()), lineshaft.Job{}))
 	result := turn(t, session, "please fix the bug", log)
 	if result.State != lineshaft.Failed || result.Code != lineshaft.CodeInvalidRequest ||
-		!strings.Contains(result.Message, "```sh") || !strings.Contains(result.Message, "harness") {
+		!strings.Contains(result.Message, "```sh") || !strings.Contains(result.Message, "set up a model") || strings.Contains(result.Message, "--") {
 		t.Errorf("result %+v", result)
 	}
 	if n := len(log.Drafts("")); n != 0 {

@@ -123,7 +123,7 @@ func noticeOf(a overview.Attention) notice {
 	case overview.AttentionSecret, overview.AttentionRefused:
 		n := notice{Kind: "warn", What: "Webhook", Href: page.WebhookAddress(a.FactoryUID, a.ID), Where: a.FactoryName}
 		if n.Text = "It accepts no deliveries until its secret is entered."; a.Kind == overview.AttentionRefused {
-			n.Kind, n.Text = "bad", refusedText(a)
+			n.Text = refusedText(a)
 		}
 		return n.among("webhooks")
 	case overview.AttentionSilent:
@@ -177,7 +177,7 @@ func refusedText(a overview.Attention) string {
 		string(lineshaft.DeliveryRejectedSize): "the body was too large",
 	}[a.Reason]
 	if a.Count == 1 {
-		return fmt.Sprintf("It refused a delivery in the last hour: %s.", why)
+		return fmt.Sprintf("It rejected a delivery in the last hour: %s.", why)
 	}
-	return fmt.Sprintf("It refused %s deliveries in the last hour; the last time, %s.", page.Count(a.Count), why)
+	return fmt.Sprintf("It rejected %s deliveries in the last hour; the last time, %s.", page.Count(a.Count), why)
 }

@@ -39,6 +39,9 @@ func TestI2NoticesSayWhereToGo(t *testing.T) {
 		for _, more := range []bool{false, true} {
 			test.of.More = more
 			got := notices(&overview.Overview{Attention: []overview.Attention{test.of}})[0]
+			if test.of.Kind == overview.AttentionRefused && got.Kind != "warn" {
+				t.Errorf("what strangers send is %q", got.Kind)
+			}
 			if got.Icon == "" || got.Icon == "warning" {
 				t.Errorf("%+v has the picture %q", test.of, got.Icon)
 			}

@@ -42,11 +42,14 @@ func readAuditForm(r *page.Request) auditForm {
 	return auditForm{By: text("by"), Value: text("value"), Since: text("since"), Until: text("until")}
 }
 
-func (f auditForm) filter() (lineshaft.AuditFilter, error) {
+func (f auditForm) filter(people []page.Option) (lineshaft.AuditFilter, error) {
 	var filter lineshaft.AuditFilter
 	switch f.By {
 	case "actor":
 		filter.Actor = f.Value
+		if at := slices.IndexFunc(people, func(one page.Option) bool { return strings.EqualFold(one.Name, f.Value) }); at >= 0 {
+			filter.Actor = people[at].Value
+		}
 	case "action":
 		filter.Action = f.Value
 	case "target":
@@ -113,13 +116,20 @@ type auditData struct {
 	// Filtered says that a filter is set.
 	Filtered bool
 	Actions  []string
+	// People are owners of keys, who can be chosen by name.
+	People []page.Option
 }
 
 func (s pages) auditPage(r *page.Request) error {
 	form := readAuditForm(r)
 	data := auditData{Form: form, Filtered: form != auditForm{}, Export: form.address("/audit/export"), Actions: auditActions()}
 	p := page.Page{Title: "Audit log", Section: "audit"}
-	filter, err := form.filter()
+	people, err := s.auditPeople(r)
+	if err != nil {
+		return err
+	}
+	data.People = people
+	filter, err := form.filter(people)
 	if err == nil {
 		var found access.AuditPage
 		if found, err = s.Control.ListAudit(r.Context(), r.Caller, access.AuditQuery{Filter: filter, Limit: auditPerPage, Cursor: r.Cursor()}); err == nil {
@@ -135,6 +145,18 @@ func (s pages) auditPage(r *page.Request) error {
 	}
 	p.Data = data
 	return r.Again("audit", p, err)
+}
+
+// auditPeople are the owners of the newest keys. Everyone else is chosen by uid, or from an entry.
+func (s pages) auditPeople(r *page.Request) (people []page.Option, err error) {
+	keys, err := s.Control.ListAPIKeys(r.Context(), r.Caller, 100, "")
+	for _, key := range keys.Items {
+		one := page.Option{Name: key.Owner.DisplayName, Value: key.Owner.UID}
+		if one.Name != "" && !slices.Contains(people, one) {
+			people = append(people, one)
+		}
+	}
+	return people, err
 }
 
 // auditNames are names that entries do not hold, and where what has them is shown, by its type and its id.
@@ -278,7 +300,11 @@ type exportedActor struct {
 
 // exportAudit sends all that a filter selects, a batch at a time, newest first.
 func (s pages) exportAudit(r *page.Request) error {
-	filter, err := readAuditForm(r).filter()
+	people, err := s.auditPeople(r)
+	if err != nil {
+		return err
+	}
+	filter, err := readAuditForm(r).filter(people)
 	if err != nil {
 		return err
 	}
