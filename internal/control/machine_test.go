@@ -74,6 +74,7 @@ type modelJob struct {
 	lineshaft.Job
 	run   *modelRun
 	ended bool
+	said  int64 // the number of its last event
 }
 
 func (r *modelRun) alive() bool   { return r.newest != nil && !r.newest.ended }
@@ -222,8 +223,13 @@ func (m *machine) claimSome(limit int) {
 
 func (m *machine) report(rt *rapid.T) {
 	j := pick(m, "job", m.jobs)
+	again := j.said > 0 && rapid.Bool().Draw(rt, "again")
+	first := j.said + 1
+	if again {
+		first = j.said
+	}
 	r := lineshaft.Report{
-		ExecutionRef: j.ExecutionRef, First: 1, Events: []lineshaft.Draft{m.b.output("the same again")},
+		ExecutionRef: j.ExecutionRef, First: first, Events: []lineshaft.Draft{m.b.output("something")},
 		Started: rapid.Bool().Draw(rt, "started"), Blocked: rapid.Bool().Draw(rt, "blocked"), Unblocked: rapid.Bool().Draw(rt, "unblocked"),
 	}
 	refused, err := m.b.s.Report(m.b.Context(), []lineshaft.Report{r})
@@ -236,7 +242,8 @@ func (m *machine) report(rt *rapid.T) {
 	if r.Started && j.run.state == lineshaft.Claimed {
 		j.run.state = lineshaft.InProgress
 	}
-	switch {
+	switch j.said = max(j.said, first); {
+	case again: // what it marks was so when it came first
 	case r.Blocked && j.run.state == lineshaft.InProgress:
 		j.run.state = lineshaft.Blocked
 	case r.Unblocked && j.run.state == lineshaft.Blocked:
