@@ -118,12 +118,13 @@ type heldRun struct {
 func (l *faultLane) hold(t *testing.T, attempts int) *heldRun {
 	t.Helper()
 	for range 3 {
+		since := now()
 		r := l.begin(t, attempts)
 		if r.holder != nil {
 			return r
 		}
-		if !r.first.dead() {
-			t.Fatalf("no worker of %s holds run %s", l.id, r.id)
+		if waited := l.site.busy.during(since, now()-since); !r.first.dead() || waited < faultLease/4 {
+			t.Fatalf("no worker of %s holds run %s, and processes waited for %s only", l.id, r.id, waited)
 		}
 		releaseAgent(t, l.site.dir, r.id)
 		r.check(t, "busy machine", r.wait(t))

@@ -82,20 +82,20 @@ func TestX1LockedRunsHoldUpNobodyElse(t *testing.T) {
 	var stuck sync.WaitGroup
 	defer stuck.Wait()
 	defer leave()
-	for range base.BatchesAtOnce("postgres") {
-		for _, job := range []lineshaft.Job{one, two} {
-			stuck.Go(func() {
-				for ctx.Err() == nil { // as their workers do
-					_, err := b.s.Report(ctx, []lineshaft.Report{{ExecutionRef: job.ExecutionRef, First: 1, Events: b.outputs(1, 1)}})
-					if ctx.Err() == nil && lineshaft.CodeOf(err) != lineshaft.CodeUnavailable {
-						b.Errorf("a report for a locked run: %v", err)
-					}
+	for n := range base.BatchesAtOnce("postgres") { // until each batch there may be waits for a lock
+		job, tried := []lineshaft.Job{one, two}[n%2], make(chan struct{})
+		first := sync.OnceFunc(func() { close(tried) })
+		stuck.Go(func() {
+			for ctx.Err() == nil { // as their workers do
+				_, err := b.s.Report(ctx, []lineshaft.Report{{ExecutionRef: job.ExecutionRef, First: 1, Events: b.outputs(1, 1)}})
+				if first(); ctx.Err() == nil && lineshaft.CodeOf(err) != lineshaft.CodeUnavailable {
+					b.Errorf("a report for a locked run: %v", err)
 				}
-			})
-		}
+			}
+		})
+		held.WaitingUntil(n+1, tried)
 	}
-	held.Waiting()
-	soon, cancel := context.WithTimeout(b.Context(), 25*time.Second) // a batch that waited to its end would take 30
+	soon, cancel := context.WithTimeout(b.Context(), 20*time.Second) // a batch that waited to its end would take 30
 	defer cancel()
 	refused, err := b.s.Report(soon, []lineshaft.Report{{ExecutionRef: free.ExecutionRef, First: 1, Events: b.outputs(1, 1)}})
 	wantCode(b, errors.Join(append(refused, err)...), "")

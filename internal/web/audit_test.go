@@ -31,8 +31,7 @@ func TestS5AuditIsFilteredAndPaged(t *testing.T) {
 	s.shows("/audit?by=action&value=secret.create", "TOKEN", "!run.create</b>", "href=\"/audit\"")
 	s.shows("/audit?by=target&value="+p.schedule, "schedule.create", "/schedules/"+p.schedule, "!run.create</b>")
 	s.shows("/audit?by=actor&value="+url.QueryEscape(s.admin.Principal.UID), "run.create")
-	s.shows("/audit?by=actor&value="+url.QueryEscape(strings.ToUpper(s.admin.Principal.DisplayName)), "run.create",
-		`<option value="`+s.admin.Principal.UID+`">`+s.admin.Principal.DisplayName+"</option>")
+	s.shows("/audit", `<option value="`+s.admin.Principal.UID+`">`+s.admin.Principal.DisplayName+"</option>")
 	s.shows("/audit?by=actor&value=nobody", "No entry matches")
 	day := time.Now().UTC()
 	s.shows("/audit?since="+day.Format(time.DateOnly)+"&until="+day.AddDate(0, 0, 1).Format(time.DateOnly), "run.create")

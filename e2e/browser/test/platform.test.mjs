@@ -427,9 +427,7 @@ test("S-5 the audit log is filtered, opened and exported", async () => {
   await page.locator("summary", { hasText: "secret.create" }).click();
   await link(page, "all of this kind").click();
   await page.waitForURL(/by=action&.*value=secret\.create|value=secret\.create/);
-  await page.goto("/audit?by=actor&value=administrator"); // by name, in any case
-  await page.locator("table.audit tbody tr", { hasText: "Administrator" }).first().waitFor();
-  await page.goBack();
+  assert.equal(await page.locator("#actions option", { hasText: /^Administrator$/ }).getAttribute("value"), "user_admin");
   const [download] = await Promise.all([page.waitForEvent("download"), link(page, "Export as NDJSON").click()]);
   const stream = await download.createReadStream();
   let text = "";

@@ -43,20 +43,25 @@ func (h *Held) Change(statement string, args ...any) {
 }
 
 // Waiting returns once someone waits for it.
-func (h *Held) Waiting() {
+func (h *Held) Waiting() { h.WaitingUntil(1, nil) }
+
+// WaitingUntil returns once so many wait for it, or when over is closed.
+func (h *Held) WaitingUntil(many int, over <-chan struct{}) {
 	h.t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
 	limit := time.After(time.Minute)
-	for waiting := false; !waiting; {
-		row := h.db.QueryRowContext(h.t.Context(), "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')")
+	for waiting := 0; waiting < many; {
+		row := h.db.QueryRowContext(h.t.Context(), "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'")
 		if err := row.Scan(&waiting); err != nil {
 			h.t.Fatal(err)
 		}
 		select {
 		case <-tick.C:
+		case <-over:
+			return
 		case <-limit:
-			h.t.Fatal("nobody waits for it")
+			h.t.Fatalf("%d wait for it, want %d", waiting, many)
 		}
 	}
 }

@@ -94,8 +94,7 @@ func (s pages) startFactory(r *page.Request, data startData) (*lineshaft.Factory
 	if data.Factory != "" {
 		return s.Control.GetFactory(r.Context(), r.Caller, data.Factory)
 	}
-	made, err := s.Control.CreateFactory(r.Context(), r.Caller, factories.NewFactory{Name: data.Name})
-	return made, err
+	return s.Control.CreateFactory(r.Context(), r.Caller, factories.NewFactory{Name: data.Name})
 }
 
 // unreachable says that an address leads to this machine or this network only: services

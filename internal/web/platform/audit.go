@@ -42,14 +42,11 @@ func readAuditForm(r *page.Request) auditForm {
 	return auditForm{By: text("by"), Value: text("value"), Since: text("since"), Until: text("until")}
 }
 
-func (f auditForm) filter(people []page.Option) (lineshaft.AuditFilter, error) {
+func (f auditForm) filter() (lineshaft.AuditFilter, error) {
 	var filter lineshaft.AuditFilter
 	switch f.By {
 	case "actor":
 		filter.Actor = f.Value
-		if at := slices.IndexFunc(people, func(one page.Option) bool { return strings.EqualFold(one.Name, f.Value) }); at >= 0 {
-			filter.Actor = people[at].Value
-		}
 	case "action":
 		filter.Action = f.Value
 	case "target":
@@ -116,7 +113,7 @@ type auditData struct {
 	// Filtered says that a filter is set.
 	Filtered bool
 	Actions  []string
-	// People are owners of keys, who can be chosen by name.
+	// People are owners of keys, whose uids are suggested by their names: names may be alike.
 	People []page.Option
 }
 
@@ -124,12 +121,11 @@ func (s pages) auditPage(r *page.Request) error {
 	form := readAuditForm(r)
 	data := auditData{Form: form, Filtered: form != auditForm{}, Export: form.address("/audit/export"), Actions: auditActions()}
 	p := page.Page{Title: "Audit log", Section: "audit"}
-	people, err := s.auditPeople(r)
-	if err != nil {
+	var err error
+	if data.People, err = s.auditPeople(r); err != nil {
 		return err
 	}
-	data.People = people
-	filter, err := form.filter(people)
+	filter, err := form.filter()
 	if err == nil {
 		var found access.AuditPage
 		if found, err = s.Control.ListAudit(r.Context(), r.Caller, access.AuditQuery{Filter: filter, Limit: auditPerPage, Cursor: r.Cursor()}); err == nil {
@@ -300,11 +296,7 @@ type exportedActor struct {
 
 // exportAudit sends all that a filter selects, a batch at a time, newest first.
 func (s pages) exportAudit(r *page.Request) error {
-	people, err := s.auditPeople(r)
-	if err != nil {
-		return err
-	}
-	filter, err := readAuditForm(r).filter(people)
+	filter, err := readAuditForm(r).filter()
 	if err != nil {
 		return err
 	}

@@ -21,5 +21,5 @@
     tip.style.left = `${Math.max(4, Math.min(left + width / 2 - half, document.documentElement.clientWidth - 2 * half - 4))}px`;
     tip.style.top = `${Math.max(4, top - tip.offsetHeight - 4)}px`;
   });
-  for (const gone of ["htmx:afterSwap", "scroll"]) document.addEventListener(gone, () => (tip.hidden = true), { passive: true });
+  for (const gone of ["htmx:afterSwap", "scroll", "pointerleave"]) document.addEventListener(gone, () => (tip.hidden = true), { passive: true });
 })();
